@@ -27,8 +27,10 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
     "features/actions",
     "features/agent-tools",
     "features/approvals",
+    "features/fibers",
     "features/mcp",
     "features/queue",
+    "features/schedules",
     "features/submissions",
     "features/tasks",
     "features/workspace"
@@ -37,7 +39,7 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   "features/queue": ["features/schedules"],
   "features/skills": ["features/workspace"],
   "features/submissions": ["features/workflows"],
-  "features/tasks": ["features/submissions"],
+  "features/tasks": ["features/schedules", "features/submissions"],
   // A workflow's prompts are submissions, whose ends it is told.
   "features/workflows": ["features/approvals", "features/submissions", "features/actions!"]
 };
@@ -62,7 +64,12 @@ export const LAYERS: readonly (readonly string[])[] = [
 ];
 
 /** The lists of capabilities see all of them, and so does the index that `everthink/agents` is. */
-const LISTS: readonly string[] = ["src/agent/capabilities.ts", "src/agent/index.ts", "src/think/capabilities.ts"];
+const LISTS: readonly string[] = [
+  "src/agent/base-capabilities.ts",
+  "src/agent/capabilities.ts",
+  "src/agent/index.ts",
+  "src/think/capabilities.ts"
+];
 
 /** Files that name the class of users in their types, as the code of users does. */
 const NAMES_THE_CLASS: readonly string[] = [
@@ -70,9 +77,6 @@ const NAMES_THE_CLASS: readonly string[] = [
   "src/features/actions/descriptor.test.ts",
   "src/features/workflows/think-workflow.ts"
 ];
-
-/** Parts of every agent until they are capabilities of their own. */
-export const PARTS_OF_AGENT = /^features\/(fibers|queue|schedules)$/;
 
 /** Modules only some folders may import. The first row that matches decides. */
 const RESERVED: readonly { pattern: RegExp; folders: readonly string[]; rule: string; why: string }[] = [
@@ -141,7 +145,6 @@ function checkDirection(path: string, target: string, use: ImportUse): Breach | 
   if (layer === undefined) return unknownFolder(from);
   if (targetLayer === undefined) return unknownFolder(to);
   if (LISTS.includes(path) || isBuiltOn(from, to, use)) return undefined;
-  if (from === "agent" && PARTS_OF_AGENT.test(to)) return undefined;
   if (use.typeOnly && target === "src/think/think.ts" && NAMES_THE_CLASS.includes(path)) return undefined;
   if (from === "think" && to.startsWith("features/")) return breach("think knows a capability only in its list");
   if (targetLayer < layer) return undefined;

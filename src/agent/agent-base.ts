@@ -8,34 +8,22 @@ import { socketOf, type Connection } from "../host/connection.ts";
 import type { ConnectionContext } from "./connections/connections.ts";
 import { assertCallerMayChange } from "./connections/readonly.ts";
 import { getCurrentAgent } from "./context.ts";
+import { BASE_CAPABILITIES, type BaseMembers } from "./base-capabilities.ts";
 import { AgentEntry } from "./entry.ts";
 import { SqlError } from "./errors.ts";
-import type {
-  FiberContext,
-  FiberInspection,
-  FiberRecoveryContext,
-  FiberRecoveryResult,
-  RunFiberOptions,
-  StartFiberOptions,
-  StartFiberResult,
-  ListFibersOptions,
-  DeleteFibersOptions
-} from "../features/fibers/fibers.ts";
 import { sessionAffinityOf } from "./identity.ts";
 import type { InternalEnvelope } from "./tree/internal.ts";
 import type { AgentStaticOptions } from "./options.ts";
 import type { AgentPath, AgentPathStep } from "../host/path.ts";
-import type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue.ts";
 import { retry, type RetryCallOptions } from "./retry.ts";
 import { openRuntime, runtimeOf } from "./runtime.ts";
-import type { Schedule, ScheduleCriteria, ScheduleOptions } from "../features/schedules/schedules.ts";
 import type { StateSource } from "./state.ts";
 import type { SubAgentInfo } from "./tree/children.ts";
 import { parentStub } from "./tree/parent.ts";
 import type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";
 import { passOn } from "./tree/agent-call.ts";
 import { wrapUserMethods } from "./wrap.ts";
-import { giveFields, markAsOwn } from "../feature/members.ts";
+import { giveFields, install } from "../feature/members.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 
 type SqlInput = string | number | boolean | null;
@@ -44,6 +32,10 @@ export abstract class AgentBase<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends DurableObject<Env> {
+  static {
+    install(this, BASE_CAPABILITIES);
+  }
+
   /** Settings of the class; name only what differs from the defaults. */
   static options?: AgentStaticOptions;
 
@@ -65,6 +57,7 @@ export abstract class AgentBase<
     entries.set(this, new AgentEntry(runtime));
     wrapUserMethods(this, AgentBase.prototype, enterInstance);
     building.set(this, constructed);
+    runtime.features.openBase(BASE_CAPABILITIES);
     giveFields(this);
   }
 
@@ -143,22 +136,6 @@ export abstract class AgentBase<
   /** Decides over a client's access to a sub-agent: a Response refuses, a Request replaces, nothing lets it through. */
   onBeforeSubAgent(_request: Request, _child: AgentPathStep): MaybePromise<Response | Request | void> {}
 
-  /** A fiber was cut off by a restart. See `runFiber`. */
-  onFiberRecovered(context: FiberRecoveryContext): MaybePromise<FiberRecoveryResult | void> {
-    console.warn(
-      `Fiber "${context.name}" of ${this.constructor.name} was interrupted; override onFiberRecovered() to resume it.`
-    );
-  }
-
-  /** Reports of a workflow this agent started. One that throws is made again. `workflowName` is its binding. */
-  onWorkflowProgress(_workflowName: string, _workflowId: string, _progress: unknown): MaybePromise<void> {}
-
-  onWorkflowComplete(_workflowName: string, _workflowId: string, _result?: unknown): MaybePromise<void> {}
-
-  onWorkflowError(_workflowName: string, _workflowId: string, _error: string): MaybePromise<void> {}
-
-  onWorkflowEvent(_workflowName: string, _workflowId: string, _event: unknown): MaybePromise<void> {}
-
   // ── Storage and state ──
 
   /**
@@ -225,89 +202,10 @@ export abstract class AgentBase<
 
   // ── Time ──
 
-  /** Runs `this[callback](payload, schedule)` after seconds, at a date, or by a cron expression (UTC). */
-  schedule<Payload = unknown>(
-    when: number | Date | string,
-    callback: keyof this,
-    payload?: Payload,
-    options?: ScheduleOptions
-  ): Promise<Schedule<Payload>> {
-    return runtimeOf(this).schedules.schedule(when, callback as string, payload, options);
-  }
-
-  /** Runs `this[callback]` every so many seconds, at most 30 days. Declaring it again changes nothing. */
-  scheduleEvery<Payload = unknown>(
-    seconds: number,
-    callback: keyof this,
-    payload?: Payload,
-    options?: Pick<ScheduleOptions, "retry">
-  ): Promise<Schedule<Payload>> {
-    return runtimeOf(this).schedules.scheduleEvery(seconds, callback as string, payload, options);
-  }
-
-  cancelSchedule(id: string): Promise<boolean> {
-    return runtimeOf(this).schedules.cancel(id);
-  }
-
-  getSchedule<Payload = unknown>(id: string): Schedule<Payload> | undefined {
-    return runtimeOf(this).schedules.get(id);
-  }
-
-  /** In time order. */
-  getSchedules<Payload = unknown>(criteria?: ScheduleCriteria): Schedule<Payload>[] {
-    return runtimeOf(this).schedules.list(criteria);
-  }
-
-  /** `getSchedule`, for callers that expect a promise. */
-  async getScheduleById<Payload = unknown>(id: string): Promise<Schedule<Payload> | undefined> {
-    return runtimeOf(this).schedules.get(id);
-  }
-
-  /** `getSchedules`, for callers that expect a promise. */
-  async listSchedules<Payload = unknown>(criteria?: ScheduleCriteria): Promise<Schedule<Payload>[]> {
-    return runtimeOf(this).schedules.list(criteria);
-  }
-
   /** Tries again with growing random pauses; the last error is thrown. */
   retry<T>(work: (attempt: number) => Promise<T>, options?: RetryCallOptions): Promise<T> {
     const { options: defaults, clock, ids } = runtimeOf(this);
     return retry(work, { ...options, defaults: defaults.retry, clock, ids });
-  }
-
-  /** Runs `this[callback](payload, item)` soon, in order per callback, surviving restarts. */
-  queue<Payload>(callback: keyof this, payload: Payload, options?: QueueOptions): Promise<string> {
-    return runtimeOf(this).queue.enqueue(callback as string, payload, options);
-  }
-
-  async dequeue(id: string): Promise<void> {
-    await runtimeOf(this).queue.dequeue(id);
-  }
-
-  async dequeueAll(): Promise<void> {
-    await runtimeOf(this).queue.dequeueAll();
-  }
-
-  async dequeueAllByCallback(callback: string): Promise<void> {
-    await runtimeOf(this).queue.dequeueAllByCallback(callback);
-  }
-
-  async getQueue<Payload = unknown>(id: string): Promise<QueueItem<Payload> | undefined> {
-    return runtimeOf(this).queue.get(id);
-  }
-
-  /** Items whose payload has this value under this key. */
-  async getQueues<Payload = unknown>(key: string, value: string): Promise<QueueItem<Payload>[]> {
-    return runtimeOf(this).queue.find(key, value);
-  }
-
-  /** Queue items that failed for good, newest first; the last 100 are kept. */
-  async getDeadLetters(): Promise<DeadLetter[]> {
-    return runtimeOf(this).queue.deadLetters();
-  }
-
-  /** Gives a dead letter another chance; false if there is none with that id. */
-  requeueDeadLetter(id: string): Promise<boolean> {
-    return runtimeOf(this).queue.requeue(id);
   }
 
   /** Keeps the agent in memory until the returned function is called. Does not protect from restarts. */
@@ -317,56 +215,6 @@ export abstract class AgentBase<
 
   keepAliveWhile<T>(work: () => Promise<T>): Promise<T> {
     return runtimeOf(this).keepAlive.while(work);
-  }
-
-  // ── Fibers ──
-
-  /** Work that is noticed when a restart cuts it off; what it stashed reaches `onFiberRecovered`. */
-  runFiber<T>(name: string, work: (context: FiberContext) => Promise<T>, options?: RunFiberOptions): Promise<T> {
-    return runtimeOf(this).fibers.run(name, work, options);
-  }
-
-  /** Saves a checkpoint of the fiber that is running. */
-  stash(data: unknown): void {
-    runtimeOf(this).fibers.stash(data);
-  }
-
-  /** A fiber with a record of its own, started once per id or key, to be inspected later. */
-  startFiber(
-    name: string,
-    work: (context: FiberContext) => Promise<unknown>,
-    options?: StartFiberOptions
-  ): Promise<StartFiberResult> {
-    return runtimeOf(this).fibers.start(name, work, options);
-  }
-
-  async inspectFiber(id: string): Promise<FiberInspection | null> {
-    return runtimeOf(this).fibers.inspect(id);
-  }
-
-  async inspectFiberByKey(key: string): Promise<FiberInspection | null> {
-    return runtimeOf(this).fibers.inspectByKey(key);
-  }
-
-  async cancelFiber(id: string, reason?: string): Promise<boolean> {
-    return runtimeOf(this).fibers.cancel(id, reason);
-  }
-
-  async cancelFiberByKey(key: string, reason?: string): Promise<boolean> {
-    return runtimeOf(this).fibers.cancelByKey(key, reason);
-  }
-
-  /** Gives an interrupted fiber its result. */
-  async resolveFiber(id: string, result: FiberRecoveryResult): Promise<boolean> {
-    return runtimeOf(this).fibers.resolve(id, result);
-  }
-
-  async listFibers(options?: ListFibersOptions): Promise<FiberInspection[]> {
-    return runtimeOf(this).fibers.list(options);
-  }
-
-  async deleteFibers(options?: DeleteFibersOptions): Promise<number> {
-    return runtimeOf(this).fibers.remove(options);
   }
 
   // ── Sub-agents ──
@@ -440,7 +288,11 @@ export abstract class AgentBase<
   }
 }
 
-markAsOwn(AgentBase);
+export interface AgentBase<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends BaseMembers {}
 
 const entries = new WeakMap<object, AgentEntry>();
 const building = new WeakMap<object, { done: boolean }>();

@@ -1,5 +1,5 @@
-// What the modules of an agent (schedules, queue, fibers…) may use of the agent they belong to. They see this and not
-// the class, so each can be read and tested alone.
+// What durable work of an agent (schedules, queue, fibers) may use of the agent it belongs to. It sees this and not the
+// class, so each can be read and tested alone.
 import type { Clock, Ids, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Wakes } from "../host/wakes.ts";
@@ -13,6 +13,8 @@ export interface AgentCore {
   readonly wakes: Wakes;
   readonly options: ResolvedOptions;
   readonly quarantine: Quarantine;
+  /** Whether features and the user's `onStart` are running: what they add without a key is added at every start. */
+  readonly isInUserStart: boolean;
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
   hasMethod(name: string): boolean;
   /** Calls a method of the user's class in this agent's context, without connection or request unless one is current. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { World } from "./core.test-support.ts";
+import { World } from "../testing/agent-core.test-support.ts";
 import { Heartbeat } from "./keep-alive.ts";
 
 const INTERVAL_MS = 30_000;

@@ -28,16 +28,13 @@ import { pathBelowAgent } from "./own-path.ts";
 import { AgentDestroyedError } from "./errors.ts";
 import { assertCallerMayChange } from "./connections/readonly.ts";
 import { provideServices, servicesOf as providedTo, type Services } from "../feature/services.ts";
-import { Fibers } from "../features/fibers/fibers.ts";
 import { frames } from "./connections/frames.ts";
 import { originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { AgentStaticOptions, ResolvedOptions } from "./options.ts";
 import { resolveOptions } from "./options.ts";
-import { Queue } from "../features/queue/queue.ts";
 import { ClientCalls } from "./connections/rpc.ts";
-import { Schedules } from "../features/schedules/schedules.ts";
 import { StateStore } from "./state.ts";
 import { Tree } from "./tree/tree.ts";
 
@@ -77,21 +74,21 @@ export class AgentRuntime implements AgentCore, Services {
   readonly connections: Connections;
   readonly calls: ClientCalls;
   readonly keepAlive: KeepAlive;
-  readonly schedules: Schedules;
-  readonly queue: Queue;
-  readonly fibers: Fibers;
   readonly tree: Tree;
   readonly childWakes: ChildWakes;
   readonly features: Features;
   readonly life: FeatureLife;
   /** Of a class with a conversation: what it is made of, for the package's own modules. */
   conversation: ConversationOfAgent | undefined;
+  /** Whether the caller runs in a fiber of this agent. */
+  isInFiber: () => boolean = () => false;
   /** Where many objects share one process that wakes them all at once. */
   readonly #alarms: ProcessAlarms | undefined;
   readonly #className: string;
   readonly #storedIdentity: string | null;
   /** Set in the process that took the object over. */
   readonly #takenOver: TakeoverReport | undefined;
+  #isInUserStart = false;
   readonly #degradations: { readonly step: string; readonly error: string }[] = [];
   #isCondemned: boolean;
   #isGone = false;
@@ -157,9 +154,6 @@ export class AgentRuntime implements AgentCore, Services {
     this.state = this.#openState();
     this.calls = new ClientCalls(this, agent);
     this.keepAlive = new KeepAlive(this);
-    this.schedules = new Schedules(this);
-    this.queue = new Queue(this, this.keepAlive);
-    this.fibers = new Fibers(this, this.keepAlive);
     this.childWakes = new ChildWakes(this, (path) => this.tree.wake(path));
   }
 
@@ -306,7 +300,7 @@ export class AgentRuntime implements AgentCore, Services {
   async #finishDestroy(): Promise<void> {
     if (this.#isGone) return;
     this.#isGone = true;
-    for (const part of [this.schedules, this.queue, this.fibers, this.life]) part.stop();
+    this.life.stop();
     this.tree.removeAll();
     await this.lifecycle.wipe();
     this.emit("destroy", {});
@@ -316,27 +310,29 @@ export class AgentRuntime implements AgentCore, Services {
   async #start(props: unknown): Promise<void> {
     storeIdentity(this.sql, this.identity, this.#storedIdentity);
     if (this.#takenOver) this.emit("storage:taken-over", this.#takenOver);
-    await this.#step("fiber-recovery", async () => void this.fibers.claim());
     await this.#userStart(() => this.features.start());
-    await this.#step("fiber-recovery", () => this.#recoverFibers());
+    await this.#recover();
     await this.#step("wake", () => this.#adoptWake());
     await this.#userStart(async () => this.agent.onStart(props as never));
-    this.background(this.queue.flush());
     this.features.ready();
     this.#started.resolve();
   }
 
   /** A throw of the user's code fails the start. */
   async #userStart(work: () => Promise<void>): Promise<void> {
-    this.schedules.onStartPhase(true);
+    this.#isInUserStart = true;
     try {
       await work();
     } catch (error) {
       await this.report(error);
       throw error;
     } finally {
-      this.schedules.onStartPhase(false);
+      this.#isInUserStart = false;
     }
+  }
+
+  get isInUserStart(): boolean {
+    return this.#isInUserStart;
   }
 
   /** For a recovery hook that needs a started agent: the start goes on without it. */
@@ -366,10 +362,11 @@ export class AgentRuntime implements AgentCore, Services {
     return this.#degradations;
   }
 
-  async #recoverFibers(): Promise<void> {
-    if (!this.fibers.claim()) return;
+  async #recover(): Promise<void> {
+    const recoveries = this.features.with("recover").flatMap((feature) => feature.recover() ?? []);
+    if (recoveries.length === 0) return;
     // User hooks may be slow, and the gate is short: they get a head start and go on in the background.
-    const recovery = this.keepAlive.while(() => this.fibers.recover());
+    const recovery = Promise.all(recoveries);
     this.background(recovery);
     const ended = (this.#headStart = Promise.withResolvers());
     await happensWithin(RECOVERY_HEAD_START_MS, Promise.race([recovery, ended.promise]), this.clock);
@@ -386,13 +383,7 @@ export class AgentRuntime implements AgentCore, Services {
   }
 
   async #runDue(): Promise<void> {
-    const results = await Promise.allSettled([
-      this.schedules.runDue(),
-      this.fibers.recover(),
-      this.queue.flush(),
-      this.childWakes.runDue(),
-      this.life.runDue()
-    ]);
+    const results = await Promise.allSettled([this.life.runDue(), this.childWakes.runDue()]);
     if (this.isGone) return;
     const failed = results.find((result) => result.status === "rejected");
     if (failed) throw failed.reason;

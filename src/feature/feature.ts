@@ -52,6 +52,11 @@ export interface Feature {
 
   /** Before the user's `onStart`, in the order of the list. A throw or rejection leaves the feature out. */
   start?(): MaybePromise<void>;
+  /**
+   * After all features have started, before the user's `onStart`: gives work that an earlier process left to user code.
+   * Undefined: there is none. The start waits for it for a moment only. Must not reject.
+   */
+  recover?(): Promise<void> | undefined;
   /** After `onStart`: goes on with durable work. A throw is logged. */
   ready?(): void;
   /** The agent is being destroyed: nothing may be started or written any more. */
@@ -156,6 +161,8 @@ export interface Roles {
 
   /** A report of a workflow that the agent has started. */
   readonly workflowReport: (report: object) => Promise<unknown>;
+  /** The agent's schedules, for the root of its tree: it says what is cancelled with a sub-agent. */
+  readonly schedules: () => readonly { readonly callback: string; readonly id: string }[];
   /** Schedules of an earlier layout, which the root of the tree hands over. */
   readonly carriedSchedules: (schedules: readonly object[]) => Promise<unknown>;
   /** The agent is to be destroyed: what is kept outside of its storage is deleted first. A throw ends the attempt. */

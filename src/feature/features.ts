@@ -13,7 +13,8 @@ import type { ChatServices, Services } from "./services.ts";
 /** Of this member at least it is known that it is there. */
 export type With<Member extends keyof Feature> = Feature & Required<Pick<Feature, Member>>;
 
-/** Where a feature stands: the conversation itself, capabilities in the order of their list, what joined later, its end. */
+/** Where a feature stands: what every agent has, the conversation, capabilities in the order of their list, what joined later, its end. */
+const BASE = -2;
 const CONVERSATION = -1;
 const JOINED = 1e6;
 const LAST = 2e6;
@@ -38,11 +39,19 @@ export class Features {
 
   // ── The start ──
 
+  /**
+   * Opens features of every agent with the agent itself: their wakes count also when a start fails. They are started before
+   * the conversation.
+   */
+  openBase(capabilities: readonly Capability[]): void {
+    for (const capability of capabilities) this.#open(capability, BASE);
+  }
+
   /** Before the user's `onStart`. What the conversation throws fails the start; any other feature is left out. */
   async start(): Promise<void> {
     const { agent } = this.services;
-    const conversation = this.#list.find(({ place }) => place === CONVERSATION)?.feature;
-    await conversation?.start?.();
+    const first = this.#list.filter(({ place }) => place <= CONVERSATION).map(({ feature }) => feature);
+    for (const feature of first) await feature.start?.();
     for (const capability of this.#capabilities) {
       if (!capability.open || this.#opened.has(capability) || !capability.isUsed(agent)) continue;
       this.#guardedOpen(capability.name, () => this.#open(capability));
@@ -50,7 +59,7 @@ export class Features {
     if (this.#chat) this.join(this.#chat.ownFeatures());
     this.#phase = "started";
     for (const feature of this.all) {
-      if (feature === conversation) continue;
+      if (first.includes(feature)) continue;
       try {
         await feature.start?.();
       } catch (error) {
@@ -181,12 +190,12 @@ export class Features {
     return feature;
   }
 
-  #open(capability: Capability): Feature | undefined {
+  #open(capability: Capability, place?: number): Feature | undefined {
     const feature = capability.open?.(this);
     if (!feature) return undefined;
     this.#opened.set(capability, feature);
-    const place = this.#capabilities.indexOf(capability);
-    this.#insert(feature, place < 0 ? JOINED : place);
+    const listed = this.#capabilities.indexOf(capability);
+    this.#insert(feature, place ?? (listed < 0 ? JOINED : listed));
     if (this.#phase !== "new") this.#startLate(feature);
     return feature;
   }

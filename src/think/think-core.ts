@@ -295,7 +295,7 @@ export abstract class ThinkCore<
   /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */
   override stash(data: unknown): void {
     const runtime = thinkRuntimeOf(this);
-    if (runtime.agent.fibers.isInside) super.stash(data);
+    if (runtime.agent.isInFiber()) super.stash(data);
     else runtime.parts.turns.stash(checkJson(data));
   }
 

@@ -137,10 +137,10 @@ export class Tree {
 
   /** The schedules of this agent and of everything below it. */
   async survey(): Promise<{ callback: string; id: string }[]> {
-    const own = (await this.#runtime.schedules.list()).map(({ callback, id }) => ({ callback, id }));
+    const own = this.#runtime.features.role("schedules")?.() ?? [];
     const below = await Promise.all(this.children.list().map((child) => this.pass([child], { op: "survey" })));
     // Every agent answers "survey" with this method.
-    return [...own, ...(below as { callback: string; id: string }[][]).flat()];
+    return [own, ...below].flat() as { callback: string; id: string }[];
   }
 
   /** Keeps what an agent on the way must know about the connections below it. */

@@ -1,6 +1,6 @@
 // Whatever instruction the process ends at: a fiber either reported its end or is recovered, never neither.
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { SimulatedCrash, World, type TestAgent } from "../../agent/core.test-support.ts";
+import { SimulatedCrash, World, type TestAgent } from "../../testing/agent-core.test-support.ts";
 import type { FiberRecoveryContext } from "./fiber-row.ts";
 
 beforeEach(() => {

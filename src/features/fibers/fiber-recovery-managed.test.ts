@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { gate, World } from "../../agent/core.test-support.ts";
+import { gate, World } from "../../testing/agent-core.test-support.ts";
 import { leaveInterrupted, never } from "./fiber-recovery.test-support.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,5 +1,5 @@
 // What the tests of fiber recovery start from: fibers that a crash left behind.
-import type { Methods, TestAgent, World } from "../../agent/core.test-support.ts";
+import type { Methods, TestAgent, World } from "../../testing/agent-core.test-support.ts";
 import type { AgentStaticOptions } from "../../agent/options.ts";
 
 export const never = () => new Promise<never>(() => undefined);

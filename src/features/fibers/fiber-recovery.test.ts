@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { gate, World, type Methods, type TestAgent } from "../../agent/core.test-support.ts";
+import { gate, World, type Methods, type TestAgent } from "../../testing/agent-core.test-support.ts";
 import type { FiberRecoveryContext } from "./fiber-row.ts";
 import { leaveInterrupted, never } from "./fiber-recovery.test-support.ts";
 

@@ -1,6 +1,6 @@
 // A fiber that a recovery hook starts goes on with the one that is recovered, wherever the process ends meanwhile.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { SimulatedCrash, World, type Methods } from "../../agent/core.test-support.ts";
+import { SimulatedCrash, World, type Methods } from "../../testing/agent-core.test-support.ts";
 import { leaveInterrupted, never } from "./fiber-recovery.test-support.ts";
 import type { FiberContext, FiberRecoveryContext } from "./fiber-row.ts";
 

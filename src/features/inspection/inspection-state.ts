@@ -1,7 +1,10 @@
 // What an agent holds beside its turns, read for inspectors: memory, files, schedules, submissions, queue, fibers, MCP
 // servers, settings, disk. Tables that do not exist read as empty; nothing is made, loaded into the prompt or started.
 import { STATE_TABLES } from "../../agent/state.ts";
+import { fibersOf } from "../fibers/capability.ts";
+import { queue } from "../queue/capability.ts";
 import { QueueTable } from "../queue/queue-table.ts";
+import { schedules } from "../schedules/capability.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { masked, shownText } from "./shown-text.ts";
 import type {
@@ -43,8 +46,8 @@ export async function inspectState(services: ChatServices): Promise<StateView> {
         maxTokens: maxTokens ?? null,
         isWritable: writable
       })),
-    files: await files(services),
-    schedules: await schedules(services),
+    files: await readFiles(services),
+    schedules: await readSchedules(services),
     submissions: submissions
       .of(services.agent)
       .kept.list({ limit: LISTED })
@@ -54,19 +57,21 @@ export async function inspectState(services: ChatServices): Promise<StateView> {
         createdAt: one.createdAt,
         completedAt: one.completedAt ?? null
       })),
-    queue: queue(services),
-    fibers: agent.fibers.list({ limit: LISTED }).map(({ fiberId, name, status, createdAt, settledAt, error }) => ({
-      fiberId,
-      name,
-      status,
-      createdAt,
-      settledAt: settledAt ?? null,
-      error: error ?? null
-    })),
-    mcpServers: servers(services),
+    queue: readQueue(services),
+    fibers: fibersOf(agent.agent)
+      .list({ limit: LISTED })
+      .map(({ fiberId, name, status, createdAt, settledAt, error }) => ({
+        fiberId,
+        name,
+        status,
+        createdAt,
+        settledAt: settledAt ?? null,
+        error: error ?? null
+      })),
+    mcpServers: readServers(services),
     config: maskedText(services.config()),
-    agentState: agentState(services),
-    disk: { bytes: agent.ctx.storage.sql.databaseSize, tables: tables(services) },
+    agentState: readAgentState(services),
+    disk: { bytes: agent.ctx.storage.sql.databaseSize, tables: readTables(services) },
     degradations: [...agent.degradations]
   };
 }
@@ -76,13 +81,13 @@ function maskedText(value: unknown): StateView["config"] {
 }
 
 /** Read from its row: asking the agent for a state that was never set would store the initial one. */
-function agentState({ sql }: ChatServices): StateView["agentState"] {
+function readAgentState({ sql }: ChatServices): StateView["agentState"] {
   const row = new TableSet(sql, STATE_TABLES).one<{ json: string }>("SELECT json FROM cf_state WHERE id = 1");
   const parsed = row && parseJson(row.json);
   return parsed?.ok ? maskedText(parsed.value) : null;
 }
 
-async function files({ agent }: ChatServices): Promise<StateView["files"]> {
+async function readFiles({ agent }: ChatServices): Promise<StateView["files"]> {
   try {
     const found = (await (agent as WorkspaceMembers).workspace.glob("/**")).filter(({ type }) => type === "file");
     const shown = found
@@ -129,7 +134,7 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-async function schedules({ agent }: ChatServices): Promise<ShownSchedule[]> {
+async function readSchedules({ agent }: ChatServices): Promise<ShownSchedule[]> {
   const tasks = await scheduledTasks.of(agent).tasks.list();
   const shownTasks = tasks.map((task): ShownSchedule => ({
     id: task.taskId,
@@ -140,15 +145,18 @@ async function schedules({ agent }: ChatServices): Promise<ShownSchedule[]> {
     lastRunAt: task.lastRunAt ?? null,
     lastOutcome: task.lastError ?? task.lastOutcome ?? null
   }));
-  const shown = (await runtimeOf(agent).schedules.list()).map((schedule): ShownSchedule => ({
-    id: schedule.id,
-    kind: "schedule",
-    what: schedule.callback,
-    when: timingOf(schedule),
-    nextRunAt: schedule.time * 1000,
-    lastRunAt: null,
-    lastOutcome: null
-  }));
+  const shown = schedules
+    .of(agent)
+    .list()
+    .map((schedule): ShownSchedule => ({
+      id: schedule.id,
+      kind: "schedule",
+      what: schedule.callback,
+      when: timingOf(schedule),
+      nextRunAt: schedule.time * 1000,
+      lastRunAt: null,
+      lastOutcome: null
+    }));
   return [...shownTasks, ...shown].slice(0, LISTED);
 }
 
@@ -157,14 +165,15 @@ function timingOf(schedule: { type: string; cron?: string; intervalSeconds?: num
   return schedule.intervalSeconds === undefined ? "once" : `every ${schedule.intervalSeconds} s`;
 }
 
-function queue({ agent, sql }: ChatServices): StateView["queue"] {
+function readQueue({ agent, sql }: ChatServices): StateView["queue"] {
   const waiting: ShownJob[] = [];
   for (const row of new QueueTable(sql).pending()) {
     if (waiting.length >= LISTED) break;
     waiting.push({ id: row.id, callback: row.callback, createdAt: row.created_at, error: null });
   }
-  const dead = runtimeOf(agent)
-    .queue.deadLetters()
+  const dead = queue
+    .of(agent)
+    .deadLetters()
     .map(({ id, callback, created_at, error }) => ({
       id,
       callback,
@@ -174,7 +183,7 @@ function queue({ agent, sql }: ChatServices): StateView["queue"] {
   return { waiting, dead: dead.slice(0, LISTED) };
 }
 
-function servers(services: ChatServices): ShownServer[] {
+function readServers(services: ChatServices): ShownServer[] {
   const { servers: byId, tools } = mcp.of(services.agent).manager().state();
   return Object.entries(byId).map(([id, { name, state, server_url }]) => ({
     id,
@@ -185,7 +194,7 @@ function servers(services: ChatServices): ShownServer[] {
   }));
 }
 
-function tables({ sql }: ChatServices): ShownTable[] {
+function readTables({ sql }: ChatServices): ShownTable[] {
   const names = sql.all<{ name: string }>(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%' ORDER BY name LIMIT ?",
     LISTED

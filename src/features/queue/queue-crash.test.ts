@@ -1,6 +1,6 @@
 // Whatever instruction the process ends at, no queued item is lost and none that finished runs again.
 import { describe, expect, test } from "vitest";
-import { SimulatedCrash, World } from "../../agent/core.test-support.ts";
+import { SimulatedCrash, World } from "../../testing/agent-core.test-support.ts";
 
 interface Script {
   world: World;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { gate, World, type Methods, type TestAgent } from "../../agent/core.test-support.ts";
+import { gate, World, type Methods, type TestAgent } from "../../testing/agent-core.test-support.ts";
 import { DEAD_LETTER_LIMIT, QUEUE_ITEM_LIMIT } from "./queue-table.ts";
 
 let world: World;
@@ -120,7 +120,7 @@ describe("queue", () => {
 
   test("flushing an empty queue holds nothing alive", async () => {
     const agent = boot({});
-    await agent.queue.flush();
+    await agent.queue.runDue();
     expect(agent.keepAlive.isHeld).toBe(false);
   });
 

@@ -1,16 +1,25 @@
 // Work for later, now: items run in order of insertion, one at a time per callback, at least once, and leave when they
 // ran. Failure settles the item, never the queue: an exhausted one becomes a dead letter, one that crashes the process
-// or meets a platform failure steps aside. Survives restarts through `flush` at start and from the wake.
+// or meets a platform failure steps aside. Survives restarts through `runDue` at start and from the wake.
 import { outsideTurns } from "../../turn/nesting.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isObject, parseJson } from "../../util/json.ts";
+import type { Feature } from "../../feature/feature.ts";
 import { isGivenUp, restartAtMs, UNENDED_STARTS_LIMIT } from "../../agent/backoff.ts";
 import { requireCallback } from "../../agent/callback.ts";
 import { runDurably } from "../../agent/context.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import type { KeepAlive } from "../../agent/keep-alive.ts";
-import { QueueTable, toDeadLetter, toItem, type DeadLetter, type QueueItem, type QueueRow } from "./queue-table.ts";
+import {
+  QUEUE_TABLES,
+  QueueTable,
+  toDeadLetter,
+  toItem,
+  type DeadLetter,
+  type QueueItem,
+  type QueueRow
+} from "./queue-table.ts";
 import { isInterruption, isWorthRetrying, runAttempts, validateRetry, type RetryOptions } from "../../agent/retry.ts";
 import { readRetry } from "../schedules/schedule-row.ts";
 import { encodeStored } from "../../agent/stored-json.ts";
@@ -31,7 +40,9 @@ export class QueueItemGivenUpError extends ThinkError {
   }
 }
 
-export class Queue {
+export class Queue implements Feature {
+  readonly name = "queue";
+  readonly tables = QUEUE_TABLES;
   readonly #core: AgentCore;
   readonly #keepAlive: KeepAlive;
   readonly #table: QueueTable;
@@ -65,8 +76,12 @@ export class Queue {
     return id;
   }
 
-  /** Starts working off whatever may run, and does not wait for it. Call at start and from every wake. */
-  async flush(): Promise<void> {
+  ready(): void {
+    this.#core.background(this.runDue());
+  }
+
+  /** Starts working off what may run, and does not wait for it. */
+  async runDue(): Promise<void> {
     if (this.#isStopped) return;
     const now = this.#core.clock.now();
     for (const callback of this.#table.callbacks()) {

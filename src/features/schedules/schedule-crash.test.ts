@@ -1,7 +1,7 @@
 // Whatever instruction the process ends at, no schedule is lost and none that finished runs again.
 import fc from "fast-check";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { seeded, SimulatedCrash, World, type TestAgent } from "../../agent/core.test-support.ts";
+import { seeded, SimulatedCrash, World, type TestAgent } from "../../testing/agent-core.test-support.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);

@@ -1,6 +1,6 @@
 // Rows whose run the platform ends: guards that only hard use would miss.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { World } from "../../agent/core.test-support.ts";
+import { World } from "../../testing/agent-core.test-support.ts";
 
 let world: World;
 

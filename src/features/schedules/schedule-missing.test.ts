@@ -1,6 +1,6 @@
 // A deploy may lack a method that schedules are for: they wait for it.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { World, type Methods, type TestAgent } from "../../agent/core.test-support.ts";
+import { World, type Methods, type TestAgent } from "../../testing/agent-core.test-support.ts";
 import { MISSING_CALLBACK_MS } from "./schedule-runner.ts";
 
 let world: World;

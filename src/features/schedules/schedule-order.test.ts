@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { gate, seeded, World, type Methods, type TestAgent } from "../../agent/core.test-support.ts";
+import { gate, seeded, World, type Methods, type TestAgent } from "../../testing/agent-core.test-support.ts";
 import { CONCURRENCY_LIMIT } from "./schedule-runner.ts";
 
 let world: World;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { World, type Methods, type TestAgent } from "../../agent/core.test-support.ts";
+import { World, type Methods, type TestAgent } from "../../testing/agent-core.test-support.ts";
 
 const RESET = "Durable Object reset because its code was updated.";
 const LOST = "Network connection lost.";

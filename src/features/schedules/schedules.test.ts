@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { World, type TestAgent } from "../../agent/core.test-support.ts";
+import { World, type TestAgent } from "../../testing/agent-core.test-support.ts";
 import { SCHEDULE_LIMIT } from "./schedule-table.ts";
 
 function setup() {
@@ -297,9 +297,9 @@ describe("cancel, get and list", () => {
 
 describe("inside onStart", () => {
   test("a non-idempotent schedule warns once per callback and still creates the row", async () => {
-    const { world, schedules } = setup();
+    const { world, agent, schedules } = setup();
     const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-    schedules.onStartPhase(true);
+    agent.isInUserStart = true;
     await schedules.schedule(60, "ping");
     await schedules.schedule(60, "ping");
     await schedules.schedule(new Date(world.nowMs), "pong");
@@ -309,7 +309,7 @@ describe("inside onStart", () => {
     await schedules.schedule(60, "ping", 1, { idempotent: false });
     await schedules.schedule("@daily", "ping");
     await schedules.scheduleEvery(5, "ping");
-    schedules.onStartPhase(false);
+    agent.isInUserStart = false;
     await schedules.schedule(60, "ping", 2);
     expect(warn).toHaveBeenCalledTimes(2);
   });

@@ -3,6 +3,7 @@
 import { parseJson } from "../../util/json.ts";
 import { requireCallback } from "../../agent/callback.ts";
 import type { AgentCore } from "../../agent/core.ts";
+import type { Feature, Roles } from "../../feature/feature.ts";
 import { firstOccurrence } from "./cron.ts";
 import { Heartbeat } from "../../agent/keep-alive.ts";
 import { validateRetry, type RetryOptions } from "../../agent/retry.ts";
@@ -19,7 +20,7 @@ import {
   type ScheduleType
 } from "./schedule-row.ts";
 import { ScheduleRunner } from "./schedule-runner.ts";
-import { ScheduleTable } from "./schedule-table.ts";
+import { SCHEDULE_TABLES, ScheduleTable } from "./schedule-table.ts";
 import { encodeStored } from "../../agent/stored-json.ts";
 
 export type { Schedule, ScheduleTiming, ScheduleType } from "./schedule-row.ts";
@@ -51,13 +52,17 @@ interface Request {
   isIdempotent: boolean;
 }
 
-export class Schedules {
+export class Schedules implements Feature {
+  readonly name = "schedules";
+  readonly tables = SCHEDULE_TABLES;
+  readonly roles: Partial<Roles> = {
+    schedules: () => this.list().map(({ callback, id }) => ({ callback, id }))
+  };
   readonly #core: AgentCore;
   readonly #table: ScheduleTable;
   readonly #runner: ScheduleRunner;
   readonly #heartbeat: Heartbeat;
   readonly #warnedInStart = new Set<string>();
-  #isStarting = false;
 
   constructor(core: AgentCore) {
     this.#core = core;
@@ -76,7 +81,8 @@ export class Schedules {
   ): Promise<Schedule<T>> {
     requireCallback(this.#core, callback);
     const { timing, timeMs } = readWhen(when, this.#core.clock.now(), callback);
-    if (this.#isStarting && timing.type !== "cron" && options.idempotent === undefined) this.#warnInStart(callback);
+    if (this.#core.isInUserStart && timing.type !== "cron" && options.idempotent === undefined)
+      this.#warnInStart(callback);
     const isIdempotent = options.idempotent ?? timing.type === "cron";
     return this.#accept({ timing, timeMs, callback, payload, retry: options.retry, isIdempotent });
   }
@@ -133,11 +139,6 @@ export class Schedules {
   /** Runs what is due. Rejects, after everything else ran, with the error of a row that the platform must run again. */
   runDue(): Promise<void> {
     return this.#runner.runDue();
-  }
-
-  /** Tells whether the user's onStart is running: adding rows there without idempotency deserves a warning. */
-  onStartPhase(active: boolean): void {
-    this.#isStarting = active;
   }
 
   /** The object is being destroyed: its tables may be gone. Nothing is started or written any more. */

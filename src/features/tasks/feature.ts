@@ -2,6 +2,7 @@
 import { runtimeOf } from "../../agent/runtime.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import { schedules } from "../schedules/capability.ts";
 import { submissions } from "../submissions/capability.ts";
 import type { ScheduledTaskMembers } from "./capability.ts";
 import { ScheduledTasks } from "./scheduled-tasks.ts";
@@ -17,20 +18,20 @@ export interface ScheduledTasksFeature extends Feature {
 export function openScheduledTasks(services: ChatServices): ScheduledTasksFeature {
   const { sql, clock, ids, isOverridden } = services;
   const runtime = runtimeOf(services.agent);
-  const { schedules, identity } = runtime;
   // Only agents with these members open it.
   const agent = services.agent as ScheduledTaskMembers;
   const { kept, accept } = submissions.of(agent);
+  const timers = schedules.of(agent);
   const tasks = new ScheduledTasks({
     sql,
     clock,
     ids,
-    path: () => identity.selfPath,
+    path: () => runtime.identity.selfPath,
     read: async () => ({ tasks: await agent.getScheduledTasks(), timezone: await agent.getDefaultTimezone() }),
     // A failure of the task is handled by the task; the one-shot is only run again after a crash.
-    arm: (at, payload) => schedules.schedule(at, CALLBACK, payload, { idempotent: true, retry: { maxAttempts: 1 } }),
-    cancel: (scheduleId) => schedules.cancel(scheduleId),
-    isArmed: async (scheduleId) => schedules.get(scheduleId) !== undefined,
+    arm: (at, payload) => timers.schedule(at, CALLBACK, payload, { idempotent: true, retry: { maxAttempts: 1 } }),
+    cancel: (scheduleId) => timers.cancel(scheduleId),
+    isArmed: async (scheduleId) => timers.get(scheduleId) !== undefined,
     submit: accept,
     isOpen: (submissionId) => {
       const status = kept.inspect(submissionId)?.status;

@@ -5,9 +5,19 @@ import { capability } from "../../feature/capability.ts";
 import type { WorkflowCriteria, WorkflowInstanceStatus, WorkflowPage, WorkflowQuery } from "./workflow-control.ts";
 import type { WorkflowReport } from "./report.ts";
 import { WORKFLOW_TABLES, type WorkflowInfo } from "./workflow-table.ts";
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 import { Workflows, type RunWorkflowOptions, type WorkflowEventInput } from "./workflows.ts";
 
 export class WorkflowMembers {
+  /** Called with a report of a workflow this agent started; one that throws is made again. `workflowName` is its binding. */
+  onWorkflowProgress(_workflowName: string, _workflowId: string, _progress: unknown): MaybePromise<void> {}
+
+  onWorkflowComplete(_workflowName: string, _workflowId: string, _result?: unknown): MaybePromise<void> {}
+
+  onWorkflowError(_workflowName: string, _workflowId: string, _error: string): MaybePromise<void> {}
+
+  onWorkflowEvent(_workflowName: string, _workflowId: string, _event: unknown): MaybePromise<void> {}
+
   /** Starts a workflow that reports back to this agent; returns its id. */
   runWorkflow(bindingName: string, params?: unknown, options?: RunWorkflowOptions): Promise<string> {
     return workflows.of(this).started.run(bindingName, params, options);

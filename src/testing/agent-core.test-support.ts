@@ -1,4 +1,4 @@
-// A world for testing the agent's modules without an agent: one SQLite database and one alarm that outlive every crash,
+// A world for testing durable work without an agent: one SQLite database and one alarm that outlive every crash,
 // and time that moves only by calls. A crash throws the instances away; what they still do reaches nothing.
 import { DatabaseSync } from "node:sqlite";
 import { memoryStorage } from "../host/memory-storage.test-support.ts";
@@ -8,10 +8,10 @@ import { openSchema } from "../host/schema.ts";
 import { openSql } from "../host/sql.ts";
 import { Wakes } from "../host/wakes.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import type { AgentCore } from "./core.ts";
+import type { AgentCore } from "../agent/core.ts";
 import { Fibers } from "../features/fibers/fibers.ts";
-import { KeepAlive } from "./keep-alive.ts";
-import { resolveOptions, type AgentStaticOptions } from "./options.ts";
+import { KeepAlive } from "../agent/keep-alive.ts";
+import { resolveOptions, type AgentStaticOptions } from "../agent/options.ts";
 import { Queue } from "../features/queue/queue.ts";
 import { Schedules } from "../features/schedules/schedules.ts";
 
@@ -195,6 +195,7 @@ export class World {
 
 export class TestAgent implements AgentCore {
   isDead = false;
+  isInUserStart = false;
   methods: Methods;
   readonly world: World;
   readonly sql: Sql;
@@ -237,12 +238,12 @@ export class TestAgent implements AgentCore {
     this.wakes.adopt(this.world.alarmAt);
     if (this.fibers.claim()) this.background(this.fibers.recover());
     this.background(this.wakes.rearm());
-    this.background(this.queue.flush());
+    this.background(this.queue.runDue());
   }
 
   async alarm(): Promise<void> {
     this.wakes.fired();
-    const results = await Promise.allSettled([this.schedules.runDue(), this.fibers.recover(), this.queue.flush()]);
+    const results = await Promise.allSettled([this.schedules.runDue(), this.fibers.recover(), this.queue.runDue()]);
     const failed = results.find((result) => result.status === "rejected");
     if (this.isDead) return;
     await this.wakes.rearm(failed ? this.world.nowMs + PLATFORM_RETRY_MS : 0);
