@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ModelFailedError, StepHookError, type ToolCallToRun, type StepEnd } from "../model/index.ts";
 import { majors, run } from "../model/sdk-majors.test-support.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
-import { AttemptFailedError, TokenBudgetError } from "../turn/errors.ts";
+import { TokenBudgetError, turnErrors } from "../turn/errors.ts";
 import type { AssembledTurn, FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 import { assistant } from "../turn/engine.test-support.ts";
@@ -239,7 +239,7 @@ describe("classifyChatError", () => {
     expect(classifyChatError).not.toHaveBeenCalled();
   });
 
-  test.each([new StepHookError(provider), new TokenBudgetError(5), new AttemptFailedError(provider), provider])(
+  test.each([new StepHookError(provider), new TokenBudgetError(5), turnErrors.AttemptFailedError(provider), provider])(
     "is not asked about what is no failure of the model: %s",
     (error) => {
       const classifyChatError = vi.fn(() => "transient" as const);

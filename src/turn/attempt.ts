@@ -27,7 +27,7 @@ import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
 import { isObject } from "../util/json.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
-import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
+import { AnswerTooLargeError, StreamStalledError, TokenBudgetError, turnErrors } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
@@ -151,7 +151,7 @@ export class Attempt {
       return this.#toResult(await this.#stream(assembled));
     } catch (error) {
       // No code of the user's runs here, and the model's failures are an outcome: what is left is for the log.
-      const failure = error instanceof ThinkError ? error : new AttemptFailedError(error);
+      const failure = error instanceof ThinkError ? error : turnErrors.AttemptFailedError(error);
       return { kind: "failed", error: failure, stage: "stream" };
     }
   }

@@ -8,7 +8,7 @@ import type { Json } from "../util/json.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 import { admittedRecord, ofQuestion, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
-import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
+import { turnErrors } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { replayOf, type Replay } from "./replay.ts";
 import { recoveringSince } from "./retry-policy.ts";
@@ -55,7 +55,7 @@ export class TurnEngine {
 
   /** Throws NestedTurnError inside a turn: a caller that waits for another turn would wait for itself. */
   refuseNested(): void {
-    if (this.#store.nesting.isInTurn) throw new NestedTurnError();
+    if (this.#store.nesting.isInTurn) throw turnErrors.NestedTurnError();
   }
 
   /** Durable when it returns. Under a known key: the turn that was started under it. Throws what `refuseNested` throws. */
@@ -113,7 +113,7 @@ export class TurnEngine {
   #write(admission: Admission): Turn {
     const { conversation, journal, ids } = this.#store.init;
     return conversation.join((row) => {
-      if (row.openTurns.length >= QUEUE_LIMIT) throw new QueueFullError(QUEUE_LIMIT);
+      if (row.openTurns.length >= QUEUE_LIMIT) throw turnErrors.QueueFullError(QUEUE_LIMIT);
       const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
       const admitted = admittedRecord({
@@ -397,7 +397,7 @@ export class TurnEngine {
   /** Keeps data of the running turn for its recovery; the newest replaces the others. Throws outside a turn. */
   stash(data: Json): void {
     const { running, nesting, init } = this.#store;
-    if (!running || !nesting.isInTurn) throw new OutsideTurnError("stash");
+    if (!running || !nesting.isInTurn) throw turnErrors.OutsideTurnError("stash");
     const { admitted, fold } = running.turn;
     const stashed = { turnId: admitted.turnId, attempt: fold.attempt, at: this.#store.now() };
     init.journal.writer.append([{ ...stashed, type: "turn-stashed", data }]);

@@ -1,51 +1,64 @@
-import { ThinkError } from "../util/errors.ts";
+import { errorTable, ThinkError } from "../util/errors.ts";
 
-/** A turn cannot wait for another turn of its own conversation: it would wait for itself. */
-export class NestedTurnError extends ThinkError {
-  constructor() {
-    super({
-      code: "nested-turn",
-      message:
-        "Turn admission cannot be called from inside an active turn. To start a turn after this one, do it in " +
-        "onChatResponse(), or in a method given to schedule() or queue(). addMessages() adds to the transcript at once.",
-      hint: "The call would wait for the turn it is part of."
-    });
-  }
-}
-
-/** Something of ours failed in the middle of a turn. What it was is for the log; clients are shown that there is no answer. */
-export class AttemptFailedError extends ThinkError {
-  constructor(cause: unknown) {
-    super({
-      code: "attempt-failed",
-      message: "The answer could not be completed.",
-      hint: "Not a failure of the model: the cause says what happened. Storage, or a bug; please report it if it repeats.",
-      cause
-    });
-  }
-}
-
-/** The function that was to produce the turn's messages died with the process that held it. */
-export class LostInputError extends ThinkError {
-  constructor() {
-    super({
-      code: "turn-input-lost",
-      message: "The turn was interrupted before its messages were known.",
-      hint: "Messages given as a function are not stored until the turn starts; give them as values to survive a restart."
-    });
-  }
-}
-
-/** What was asked cannot be read any more: its record is damaged. */
-export class TurnUnreadableError extends ThinkError {
-  constructor(readonly turnId: string) {
-    super({
-      code: "turn-unreadable",
-      message: "The request could not be read. Please send it again.",
-      hint: `The admission record of turn ${turnId} is damaged; what was stored of it is in the quarantine.`
-    });
-  }
-}
+export const turnErrors = errorTable(ThinkError, {
+  /** A turn cannot wait for another turn of its own conversation: it would wait for itself. */
+  NestedTurnError: () => ({
+    code: "nested-turn",
+    message:
+      "Turn admission cannot be called from inside an active turn. To start a turn after this one, do it in " +
+      "onChatResponse(), or in a method given to schedule() or queue(). addMessages() adds to the transcript at once.",
+    hint: "The call would wait for the turn it is part of."
+  }),
+  /** Something of ours failed in the middle of a turn. What it was is for the log; clients are shown that there is no answer. */
+  AttemptFailedError: (cause: unknown) => ({
+    code: "attempt-failed",
+    message: "The answer could not be completed.",
+    hint: "Not a failure of the model: the cause says what happened. Storage, or a bug; please report it if it repeats.",
+    cause
+  }),
+  /** The function that was to produce the turn's messages died with the process that held it. */
+  LostInputError: () => ({
+    code: "turn-input-lost",
+    message: "The turn was interrupted before its messages were known.",
+    hint: "Messages given as a function are not stored until the turn starts; give them as values to survive a restart."
+  }),
+  /** What was asked cannot be read any more: its record is damaged. */
+  TurnUnreadableError: (turnId: string) => ({
+    code: "turn-unreadable",
+    message: "The request could not be read. Please send it again.",
+    hint: `The admission record of turn ${turnId} is damaged; what was stored of it is in the quarantine.`
+  }),
+  /** `onChatRecovery` said that the turn must not go on. */
+  RecoveryDisabledError: () => ({
+    code: "recovery-disabled",
+    message: "The answer was interrupted, and recovery was disabled for it.",
+    hint: "onChatRecovery returned { continue: false }."
+  }),
+  /** An interrupted turn was given up. Users are shown the class's own text for that. */
+  RecoveryExhaustedError: (reason: string, cause?: unknown) => ({
+    code: "recovery-exhausted",
+    message: `The interrupted answer was given up (${reason}).`,
+    hint: "docs/durability.md has the bounds of recovery; chatRecovery changes them.",
+    cause
+  }),
+  /** A hook that decides over recovery did not answer. */
+  RecoveryHookTimeoutError: (timeoutMs: number) => ({
+    code: "recovery-hook-timeout",
+    message: "The decision over an interrupted answer took too long.",
+    hint: `onChatRecovery has ${timeoutMs} ms; a later answer is ignored.`
+  }),
+  QueueFullError: (limit: number) => ({
+    code: "turn-queue-full",
+    message: "Too many messages are waiting for an answer. Please try again later.",
+    hint: `At most ${limit} turns wait in one conversation.`
+  }),
+  /** Only a running turn has what is asked for. */
+  OutsideTurnError: (name: string) => ({
+    code: "outside-turn",
+    message: `${name}() can only be called inside a turn.`,
+    hint: "Call it from a tool or a hook of a running turn."
+  })
+});
 
 /** The model's stream stopped without a word. */
 export class StreamStalledError extends ThinkError {
@@ -54,43 +67,6 @@ export class StreamStalledError extends ThinkError {
       code: "stream-stalled",
       message: "The chat stream stalled: the model stopped answering.",
       hint: `No chunk came for ${timeoutMs} ms (chatStreamStallTimeoutMs).`
-    });
-  }
-}
-
-/** `onChatRecovery` said that the turn must not go on. */
-export class RecoveryDisabledError extends ThinkError {
-  constructor() {
-    super({
-      code: "recovery-disabled",
-      message: "The answer was interrupted, and recovery was disabled for it.",
-      hint: "onChatRecovery returned { continue: false }."
-    });
-  }
-}
-
-/** An interrupted turn was given up. Users are shown the class's own text for that. */
-export class RecoveryExhaustedError extends ThinkError {
-  constructor(
-    readonly reason: string,
-    cause?: unknown
-  ) {
-    super({
-      code: "recovery-exhausted",
-      message: `The interrupted answer was given up (${reason}).`,
-      hint: "docs/durability.md has the bounds of recovery; chatRecovery changes them.",
-      cause
-    });
-  }
-}
-
-/** A hook that decides over recovery did not answer. */
-export class RecoveryHookTimeoutError extends ThinkError {
-  constructor(readonly timeoutMs: number) {
-    super({
-      code: "recovery-hook-timeout",
-      message: "The decision over an interrupted answer took too long.",
-      hint: `onChatRecovery has ${timeoutMs} ms; a later answer is ignored.`
     });
   }
 }
@@ -113,27 +89,6 @@ export class AnswerTooLargeError extends ThinkError {
       code: "answer-too-large",
       message: "This answer has reached its limit of size and ends here.",
       hint: `maxAnswerBytes is ${limitBytes}, counted over text and tool inputs of every attempt of the turn.`
-    });
-  }
-}
-
-export class QueueFullError extends ThinkError {
-  constructor(readonly limit: number) {
-    super({
-      code: "turn-queue-full",
-      message: "Too many messages are waiting for an answer. Please try again later.",
-      hint: `At most ${limit} turns wait in one conversation.`
-    });
-  }
-}
-
-/** Only a running turn has what is asked for. */
-export class OutsideTurnError extends ThinkError {
-  constructor(name: string) {
-    super({
-      code: "outside-turn",
-      message: `${name}() can only be called inside a turn.`,
-      hint: "Call it from a tool or a hook of a running turn."
     });
   }
 }

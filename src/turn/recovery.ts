@@ -11,7 +11,7 @@ import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
 import type { EventPayloads } from "../observe/events.ts";
 import { epochId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
-import { RecoveryHookTimeoutError } from "./errors.ts";
+import { turnErrors } from "./errors.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { TurnHooks } from "./hooks.ts";
 import { recoverPartial, type RecoveredPartial } from "./partial.ts";
@@ -239,7 +239,7 @@ export async function askHook(store: TurnStore, turn: Turn, found: Interrupted):
   const { hooks, clock } = store.init;
   const view = turn.view();
   const answer = hooks.runIn(view, () => hooks.recover(view, incident));
-  const late = () => new RecoveryHookTimeoutError(RECOVERY_HOOK_MS);
+  const late = () => turnErrors.RecoveryHookTimeoutError(RECOVERY_HOOK_MS);
   return beforeDeadline(answer, { clock, timeoutMs: RECOVERY_HOOK_MS, late });
 }
 

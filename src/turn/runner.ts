@@ -8,13 +8,7 @@ import type { AttemptEnded } from "../journal/records.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { errorMessage, failureDetails, ThinkError } from "../util/errors.ts";
 import { decideRead, decideUnread, type Circumstances, type TurnState } from "./decide.ts";
-import {
-  AnswerTooLargeError,
-  AttemptFailedError,
-  RecoveryDisabledError,
-  RecoveryExhaustedError,
-  type StreamStalledError
-} from "./errors.ts";
+import { AnswerTooLargeError, type StreamStalledError, turnErrors } from "./errors.ts";
 import type { FailureContext } from "./hooks.ts";
 import {
   askHook,
@@ -268,7 +262,7 @@ export class TurnRunner {
   #endDisabled(turn: Turn, found: Interrupted, drops: boolean): void {
     const { left, streamed } = leftOf(turn, found);
     const kept = drops ? { answer: undefined } : left;
-    const error = new RecoveryDisabledError();
+    const error = turnErrors.RecoveryDisabledError();
     this.#log(turn, error);
     const ending = { status: "error", reason: "continue_disabled", error: error.message } as const;
     this.#end(turn, { ...ending, ...(kept && { left: kept }), ...(streamed && { streamed }) }, ending.reason);
@@ -347,7 +341,7 @@ export class TurnRunner {
   }
 
   async #giveUp(turn: Turn, found: Interrupted, reason: ExhaustionReason): Promise<void> {
-    this.#log(turn, new RecoveryExhaustedError(reason, turn.failure?.error));
+    this.#log(turn, turnErrors.RecoveryExhaustedError(reason, turn.failure?.error));
     const outcome = await giveUp(this.#store, turn, { ...found, reason });
     this.#emitFinish(turn, outcome);
     this.#finish(turn, outcome, true);
@@ -390,7 +384,7 @@ export class TurnRunner {
     const turn = isPlatformTransient(thrown) ? undefined : this.#store.find(open);
     if (!turn?.isOpen) throw thrown;
     const { running } = this.#store;
-    const error = thrown instanceof ThinkError ? thrown : new AttemptFailedError(thrown);
+    const error = thrown instanceof ThinkError ? thrown : turnErrors.AttemptFailedError(thrown);
     const text = this.#describe(turn, error, { stage: running?.turn === turn ? "stream" : "turn" });
     const ending = { status: "error", error: text } as const;
     try {
@@ -445,7 +439,7 @@ export class TurnRunner {
     } catch (thrown) {
       // It must not throw. Were it believed, a bug there would leave the turn without an end.
       console.error("A failure could not be described:", thrown);
-      return new AttemptFailedError(thrown).message;
+      return turnErrors.AttemptFailedError(thrown).message;
     }
   }
 

@@ -11,7 +11,7 @@ import { failureDetails } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import { triedFiles, withRefused } from "../util/refused-files.ts";
-import { TurnUnreadableError } from "./errors.ts";
+import { turnErrors } from "./errors.ts";
 import type { FileRefusal, FinalAnswer } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
 import type { StreamRecord, TurnStream } from "./stream.ts";
@@ -205,7 +205,7 @@ export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
   const { conversation, hooks, emit, transcript } = store.init;
   const { requestId, generation } = open;
   const isCleared = generation !== conversation.row.generation;
-  const unreadable = new TurnUnreadableError(open.turnId);
+  const unreadable = turnErrors.TurnUnreadableError(open.turnId);
   const context = { requestId, stage: "recovery", messagesPersisted: false } as const;
   const error = isCleared ? unreadable.message : hooks.describeFailure(unreadable, context);
   const ending = { status: "error", reason: "unreadable", error } as const;

@@ -6,7 +6,7 @@ import { asMessagePart, continueFold, foldChunk, resumeFold, startFold } from ".
 import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { turnId } from "../util/ids.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
-import { LostInputError } from "./errors.ts";
+import { turnErrors } from "./errors.ts";
 import type { RecoveredPartial } from "./partial.ts";
 import type { Interrupted } from "./recovery.ts";
 import { continuedMessages, placeInput, storeAnswer } from "./settle.ts";
@@ -53,7 +53,7 @@ export async function beginFirst(store: TurnStore, turn: Turn): Promise<void> {
 async function deferredInput(store: TurnStore, turn: Turn): Promise<readonly UIMessage[]> {
   if (!turn.admitted.isDeferred) return [];
   const make = turn.inputFunction;
-  if (!make) throw new LostInputError();
+  if (!make) throw turnErrors.LostInputError();
   return make(store.init.transcript.path());
 }
 

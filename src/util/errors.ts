@@ -22,6 +22,28 @@ export class ThinkError extends Error {
   }
 }
 
+/**
+ * Makes the errors of one area from a table of their names, codes and texts, for errors that no code catches by class. A row is
+ * called like a function and returns the error to throw. `Base` is `ThinkError`, or the class of a family that is caught as a whole.
+ *
+ * ```ts
+ * export const queueErrors = errorTable(ThinkError, {
+ *   QueueFullError: (limit: number) => ({ code: "turn-queue-full", message: `At most ${limit} turns wait.` })
+ * });
+ * throw queueErrors.QueueFullError(10);
+ * ```
+ */
+export function errorTable<Init, Family extends Error, Rows extends Record<string, (...values: never[]) => Init>>(
+  Base: new (init: Init) => Family,
+  rows: Rows
+) {
+  const makers = Object.entries(rows).map(([name, row]) => [
+    name,
+    (...values: never[]) => Object.assign(new Base(row(...values)), { name })
+  ]);
+  return Object.fromEntries(makers) as { [Name in keyof Rows]: (...values: Parameters<Rows[Name]>) => Family };
+}
+
 /** Links of a cause chain that are reported, and characters of each. */
 const MAX_CAUSES = 4;
 const MAX_CAUSE_CHARS = 500;
