@@ -2,7 +2,7 @@
 // first. While it runs, `beat` is called at an interval. Work that does not stop in time is no longer listened to.
 import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
-import { ActionTimeoutError } from "./errors.ts";
+import { actionErrors } from "./errors.ts";
 
 interface DeadlineInit {
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export async function withDeadline<T>(
     stopped.reject(outer?.reason);
   };
   const late = () => {
-    const error = new ActionTimeoutError(timeoutMs);
+    const error = actionErrors.ActionTimeoutError(timeoutMs);
     inner.abort(error);
     return error;
   };

@@ -6,7 +6,6 @@ import type { Think } from "../../think/think.ts";
 import type { ActionContext } from "./descriptor.ts";
 import { action } from "./feature.ts";
 import { isAction, namedActions, type ActionConfig } from "./descriptor.ts";
-import { ActionDefinitionError } from "./errors.ts";
 
 const base = { description: "Refunds.", inputSchema: z.object({ id: z.string() }), execute: () => 1 };
 
@@ -55,7 +54,7 @@ describe("an action", () => {
     ["a timeout longer than timers", { timeoutMs: 2 ** 31 }],
     ["an output schema that is none", { outputSchema: "string" }]
   ])("with %s is refused where it is written", (_what, wrong) => {
-    expect(() => action({ ...base, ...wrong })).toThrow(ActionDefinitionError);
+    expect(() => action({ ...base, ...wrong })).toThrow(expect.objectContaining({ code: "action-definition" }));
   });
 
   it("may have no timeout", () => {
@@ -77,7 +76,7 @@ describe("the map of getActions()", () => {
     ["a key that is no tool name", { "refund order": action(base) }],
     ["two actions of one name", { a: action(base), b: action({ ...base, name: "a" }) }]
   ])("with %s is refused", (_what, map) => {
-    expect(() => namedActions(map)).toThrow(ActionDefinitionError);
+    expect(() => namedActions(map)).toThrow(expect.objectContaining({ code: "action-definition" }));
   });
 });
 

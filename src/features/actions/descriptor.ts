@@ -4,7 +4,7 @@ import type { FlexibleSchema, ModelMessage } from "ai";
 import type { ActionKind, ActionRisk, ActionsFeature, ReplyAttachment } from "../../feature/approval-contract.ts";
 import type { CarriesFeature } from "../../feature/feature.ts";
 import type { Think } from "../../think/think.ts";
-import { ActionDefinitionError } from "./errors.ts";
+import { definitionErrors } from "./errors.ts";
 
 /** Milliseconds an execution may take when the action does not say. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -77,20 +77,24 @@ export function isAction(value: unknown): value is AnyAction {
 /** The actions of a map under the names the model calls them by. Throws ActionDefinitionError. */
 export function namedActions(map: unknown): Map<string, AnyAction> {
   if (typeof map !== "object" || map === null || Array.isArray(map)) {
-    throw new ActionDefinitionError("getActions() must return an object of actions.");
+    throw definitionErrors.ActionDefinitionError("getActions() must return an object of actions.");
   }
   const named = new Map<string, AnyAction>();
   for (const key of Reflect.ownKeys(map)) {
-    if (typeof key !== "string") throw new ActionDefinitionError("getActions() has a key that is not a text.");
+    if (typeof key !== "string")
+      throw definitionErrors.ActionDefinitionError("getActions() has a key that is not a text.");
     const value: unknown = Reflect.get(map, key);
     // `{ refund: mayRefund ? refund : undefined }` is how a class leaves one out.
     if (value === undefined) continue;
     if (!isAction(value)) {
-      throw new ActionDefinitionError(`getActions() has "${key}", which is not an action.`, "Make it with action().");
+      throw definitionErrors.ActionDefinitionError(
+        `getActions() has "${key}", which is not an action.`,
+        "Make it with action()."
+      );
     }
     const name = value.config.name ?? key;
     checkName(name);
-    if (named.has(name)) throw new ActionDefinitionError(`getActions() has two actions named "${name}".`);
+    if (named.has(name)) throw definitionErrors.ActionDefinitionError(`getActions() has two actions named "${name}".`);
     named.set(name, value);
   }
   return named;
@@ -104,9 +108,12 @@ type Unchecked = { readonly [Key in keyof ActionConfig<never, never>]?: unknown 
 
 function check(config: Unchecked): void {
   if (typeof config !== "object" || config === null)
-    throw new ActionDefinitionError("action() needs a description object.");
+    throw definitionErrors.ActionDefinitionError("action() needs a description object.");
   const refuse = (what: string): never => {
-    throw new ActionDefinitionError(`This action ${what}.`, `It is described as: ${String(config.description)}`);
+    throw definitionErrors.ActionDefinitionError(
+      `This action ${what}.`,
+      `It is described as: ${String(config.description)}`
+    );
   };
   if (typeof config.description !== "string" || config.description.trim() === "") refuse("has no description");
   if (!isSchema(config.inputSchema)) refuse("has no inputSchema");
@@ -147,7 +154,7 @@ function checkApproval(config: Unchecked, refuse: (what: string) => never): void
 
 function checkName(name: unknown): void {
   if (typeof name === "string" && TOOL_NAME.test(name)) return;
-  throw new ActionDefinitionError(
+  throw definitionErrors.ActionDefinitionError(
     `"${String(name)}" cannot be the name of an action.`,
     "Letters, digits, _ and -, at most 64: what every provider accepts."
   );

@@ -7,7 +7,7 @@ import type { Json } from "../../util/json.ts";
 import type { ActionContext } from "./descriptor.ts";
 import { AttachmentDraft, type Attachments } from "./attachments.ts";
 import { withDeadline } from "./deadline.ts";
-import { ActionKeyConflict, ActionOutputError, ActionPendingError, errorEnvelope } from "./errors.ts";
+import { errorEnvelope, actionErrors } from "./errors.ts";
 import type { Claim, Ledger, LedgerCall } from "./ledger.ts";
 import { execute, type AskedCall } from "./policies.ts";
 import { prepareOutput, type PreparedOutput, type Results } from "./results.ts";
@@ -80,10 +80,13 @@ export class Effects {
         return this.#join(key, call.turnSignal);
       case "conflict":
         emit("action:ledger:conflict", named);
-        return failed(new ActionKeyConflict(action, key));
+        return failed(actionErrors.ActionKeyConflict(action, key));
       case "pending":
         emit("action:ledger:pending", named);
-        return { ...failed(new ActionPendingError(action, answer.startedAt)), unknown: { retryAt: answer.retryAt } };
+        return {
+          ...failed(actionErrors.ActionPendingError(action, answer.startedAt)),
+          unknown: { retryAt: answer.retryAt }
+        };
     }
   }
 
@@ -148,7 +151,7 @@ export class Effects {
     } catch (error) {
       problem = error;
     }
-    const error = new ActionOutputError(call.name, errorMessage(problem));
+    const error = actionErrors.ActionOutputError(call.name, errorMessage(problem));
     this.#report(error, call);
     return { result: errorEnvelope(error), isError: true };
   }
@@ -179,7 +182,7 @@ export class Effects {
     if (!successor) return { output: prepared.output };
     if ("settled" in successor) return { output: successor.settled[0] };
     const retryAt = this.#ports.clock.now() + OVERTAKEN_RETRY_MS;
-    return { ...failed(new ActionPendingError(action, successor.startedAt)), unknown: { retryAt } };
+    return { ...failed(actionErrors.ActionPendingError(action, successor.startedAt)), unknown: { retryAt } };
   }
 
   #prepare(result: unknown): { prepared: PreparedOutput; resultId: string | undefined } {

@@ -5,7 +5,7 @@ import { sha256 } from "../../host/blobs.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { canonicalJson, type Json } from "../../util/json.ts";
 import { err, ok, type Result } from "../../util/result.ts";
-import { ActionPolicyError } from "./errors.ts";
+import { actionErrors } from "./errors.ts";
 
 /** Values in one copy: shared objects multiply, and a few hundred bytes of them can stand for terabytes. */
 export const MAX_COPIED_VALUES = 1_000_000;
@@ -97,7 +97,7 @@ function describe(error: unknown): string {
 /** The input as JSON text that does not depend on the order of its keys, and its hash. Throws ActionPolicyError for an input that has no JSON. */
 export function hashedInput(action: string, input: unknown): { text: string; hash: string } {
   const copied = jsonCopy(input);
-  if (!copied.ok) throw new ActionPolicyError(action, `its input has no JSON (${copied.error})`);
+  if (!copied.ok) throw actionErrors.ActionPolicyError(action, `its input has no JSON (${copied.error})`);
   const text = canonicalJson(copied.value ?? null);
   return { text, hash: sha256(text) };
 }

@@ -11,7 +11,7 @@ import type { ActionApprovalDescriptor, ActionGrant, PausedOutput } from "../../
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { isObject, parseJson, type Json } from "../../util/json.ts";
-import { ActionParkingError } from "./errors.ts";
+import { actionErrors } from "./errors.ts";
 import { hashedInput, jsonText } from "./json-copy.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
@@ -97,7 +97,10 @@ export class Parked {
     const { descriptor, turn } = init;
     const { text, hash } = hashedInput(descriptor.action, descriptor.input);
     if (byteLength(text) > MAX_PARKED_INPUT_BYTES) {
-      throw new ActionParkingError(descriptor.action, `its input is larger than ${MAX_PARKED_INPUT_BYTES} bytes`);
+      throw actionErrors.ActionParkingError(
+        descriptor.action,
+        `its input is larger than ${MAX_PARKED_INPUT_BYTES} bytes`
+      );
     }
     const { sql } = this.#init;
     const known = sql.one<{ execution_id: string }>(
@@ -122,9 +125,11 @@ export class Parked {
     const { action, toolCallId } = descriptor;
     const counted = `SELECT COUNT(*) AS waiting FROM cf_action_pauses WHERE NOT ${IS_CLOSED}`;
     const waiting = sql.one<{ waiting: number }>(counted)?.waiting ?? 0;
-    if (waiting >= MAX_PARKED) throw new ActionParkingError(action, `${MAX_PARKED} others are waiting already`);
+    if (waiting >= MAX_PARKED)
+      throw actionErrors.ActionParkingError(action, `${MAX_PARKED} others are waiting already`);
     const described = jsonText(descriptor);
-    if (!described.ok || described.value === undefined) throw new ActionParkingError(action, "its input has no JSON");
+    if (!described.ok || described.value === undefined)
+      throw actionErrors.ActionParkingError(action, "its input has no JSON");
     const executionId = `${EXECUTION_PREFIX}${ids.next()}`;
     const now = clock.now();
     const ttl = ttlMs();

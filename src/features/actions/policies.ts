@@ -2,7 +2,7 @@
 // context as `execute`, with an `attachReply` that does nothing, and may be asked more than once about one call.
 import type { ActionContext } from "./descriptor.ts";
 import { isTextList, type AnyAction } from "./descriptor.ts";
-import { ActionPolicyError } from "./errors.ts";
+import { actionErrors } from "./errors.ts";
 
 /** A call of an action, before it is known whether it runs. */
 export interface AskedCall {
@@ -16,7 +16,7 @@ export async function requiredPermissions(call: AskedCall): Promise<readonly str
   const { permissions } = call.action.config;
   if (permissions === undefined) return [];
   const answer: unknown = typeof permissions === "function" ? await permissions(asked(call)) : permissions;
-  if (!isTextList(answer)) throw new ActionPolicyError(call.name, "its permissions are not a list of texts");
+  if (!isTextList(answer)) throw actionErrors.ActionPolicyError(call.name, "its permissions are not a list of texts");
   return answer;
 }
 
@@ -27,7 +27,8 @@ export async function needsHuman(call: AskedCall): Promise<boolean> {
   const { approval } = config;
   if (typeof approval !== "function") return approval !== false;
   const answer: unknown = await approval(asked(call));
-  if (typeof answer !== "boolean") throw new ActionPolicyError(call.name, "its approval did not answer true or false");
+  if (typeof answer !== "boolean")
+    throw actionErrors.ActionPolicyError(call.name, "its approval did not answer true or false");
   return answer;
 }
 
@@ -46,7 +47,7 @@ export async function ledgerKey(call: AskedCall): Promise<LedgerKey | undefined>
   }
   const answer: unknown = typeof idempotencyKey === "function" ? await idempotencyKey(asked(call)) : idempotencyKey;
   if (typeof answer !== "string" || answer === "") {
-    throw new ActionPolicyError(call.name, "its idempotencyKey is not a text, or an empty one");
+    throw actionErrors.ActionPolicyError(call.name, "its idempotencyKey is not a text, or an empty one");
   }
   return { key: `action:${call.name}:${answer}`, isExplicit: true };
 }

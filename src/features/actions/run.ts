@@ -7,13 +7,7 @@ import type { ActionApprovalDescriptor, ActionGrant } from "../../feature/approv
 import { withHidden } from "../../util/hidden-fields.ts";
 import type { ActionContext, AnyAction } from "./descriptor.ts";
 import type { Effects } from "./effect.ts";
-import {
-  ActionApprovalInputError,
-  ActionAuthorizationError,
-  ActionNotApprovedError,
-  errorEnvelope,
-  isRefusal
-} from "./errors.ts";
+import { errorEnvelope, isRefusal, actionErrors } from "./errors.ts";
 import { hashedInput } from "./json-copy.ts";
 import type { Parked } from "./parked.ts";
 import { ledgerKey, needsHuman, requiredPermissions, type AskedCall } from "./policies.ts";
@@ -74,13 +68,13 @@ async function attempt(ports: RunPorts, call: IncomingCall): Promise<unknown> {
   const { name, action, input, turn, toolCallId } = call;
   const approval = approvalIn(call);
   const { hash } = hashedInput(name, input);
-  if (approval && hashedInput(name, approval.input).hash !== hash) throw new ActionApprovalInputError(name);
+  if (approval && hashedInput(name, approval.input).hash !== hash) throw actionErrors.ActionApprovalInputError(name);
   call.signal?.throwIfAborted();
   const asked = askedCall(ports, call);
   const permissions = await requiredPermissions(asked);
   const grant = await authorize(ports, call, permissions);
   if (action.kind !== "server" && approval?.approved !== true && (await needsHuman(asked))) {
-    if (action.kind === "approval-gated") throw new ActionNotApprovedError(name);
+    if (action.kind === "approval-gated") throw actionErrors.ActionNotApprovedError(name);
     const descriptor = describeApproval(call, permissions);
     const paused = ports.parked.park({ turn, descriptor, grant });
     call.onParked(descriptor);
@@ -124,7 +118,7 @@ async function authorize(ports: RunPorts, call: IncomingCall, required: readonly
   // The agent and its environment cannot be copied; the rest of the context can.
   const asked = withHidden(context, { agent, env });
   const { allowed, reason } = grantOf(await (agent as ActionMembers).authorizeAction(asked));
-  if (!allowed) throw new ActionAuthorizationError({ action: name, permissions: required, reason });
+  if (!allowed) throw actionErrors.ActionAuthorizationError(name, required, reason);
   return grant;
 }
 

@@ -5,7 +5,7 @@ import { getCurrentAgent } from "../../agent/context.ts";
 import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
 import type { AgentToolDefinition, AgentToolOptions } from "./definition.ts";
 import { AGENT_TOOL } from "../../feature/tool-layers.ts";
-import { AgentToolContextError } from "./errors.ts";
+import { agentToolErrors } from "./errors.ts";
 import { agentTools } from "./capability.ts";
 import type { AgentToolFailure } from "./run.ts";
 
@@ -40,7 +40,7 @@ export function agentTool<Input, Output = string>(
     inputSchema,
     execute: async (input: Input, { toolCallId, abortSignal }: { toolCallId: string; abortSignal?: AbortSignal }) => {
       const { agent } = getCurrentAgent();
-      if (!agent) throw new AgentToolContextError();
+      if (!agent) throw agentToolErrors.AgentToolContextError();
       // The schema of the tool says what it is.
       return (await agentTools.of(agent).runs.callTool(definition, { input, toolCallId, signal: abortSignal })) as
         Output | AgentToolFailure;

@@ -13,7 +13,7 @@ import { displayOfTool, type AgentToolDefinition } from "./definition.ts";
 import { AGENT_TOOL } from "../../feature/tool-layers.ts";
 import { ChildLink } from "./child-link.ts";
 import { takesRuns } from "./child-methods.ts";
-import { AgentToolClassError } from "./errors.ts";
+import { agentToolErrors } from "./errors.ts";
 import { RunEvents } from "./events.ts";
 import { LiveRun, type RunRequest } from "./live-run.ts";
 import { NO_CONVERSATION, type RunConversation, type RunsInit } from "./ports.ts";
@@ -309,7 +309,7 @@ export class ChildRuns {
   #refusal(childClass: SubAgentClass, row: RunRow, signal: AbortSignal | undefined): RunEnd | undefined {
     if (signal?.aborted && row.detached === null) return { status: "aborted", error: "cancelled" };
     if (!takesRuns(childClass)) {
-      return { status: "error", error: new AgentToolClassError(childClass.name).message };
+      return { status: "error", error: agentToolErrors.AgentToolClassError(childClass.name).message };
     }
     // In the same tick as the answer: another run may be asked for in the next one.
     if (this.#slots.reserve(row.run_id)) return undefined;

@@ -3,7 +3,7 @@
 // returned is made again by the next process, and given up when too many have died of it.
 import { beforeDeadline } from "../../host/deadline.ts";
 import { UNENDED_STARTS_LIMIT } from "../../agent/backoff.ts";
-import { AgentToolHookLateError, AgentToolReportGivenUpError } from "./errors.ts";
+import { agentToolErrors } from "./errors.ts";
 import type { RunConversation, RunsInit } from "./ports.ts";
 import type { RunAgentToolResult } from "./run.ts";
 import { backgroundOf, displayOf, runInfo, runResult, type RunRow, type RunTable } from "./run-table.ts";
@@ -56,7 +56,7 @@ export class RunReports {
     return this.#claimed(row, () =>
       inAgent(async () => {
         if (row.reports >= REPORT_TRIES) {
-          return runtime.report(new AgentToolReportGivenUpError(row.class_name, row.reports));
+          return runtime.report(agentToolErrors.AgentToolReportGivenUpError(row.class_name, row.reports));
         }
         table.reportBegins(row);
         await this.#call(row);
@@ -88,7 +88,7 @@ export class RunReports {
     if (onFinish !== undefined) calls.push([onFinish, () => runtime.invoke(onFinish, info, result)]);
     if (notify) calls.push(["notify", post]);
     for (const [name, call] of calls) {
-      const late = () => new AgentToolHookLateError(name, REPORT_MS);
+      const late = () => agentToolErrors.AgentToolHookLateError(name, REPORT_MS);
       try {
         // In a function of its own: a hook that is not asynchronous may throw, too.
         await beforeDeadline((async () => call())(), { clock: runtime.clock, timeoutMs: REPORT_MS, late });

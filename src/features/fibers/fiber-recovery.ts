@@ -9,7 +9,7 @@ import { durableBackoffMs } from "../../agent/backoff.ts";
 import { runDurably } from "../../agent/context.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork, type DurableScope } from "../../agent/durable-work.ts";
-import { FiberRecoveryTimeoutError } from "./fiber-errors.ts";
+import { fiberErrors } from "./errors.ts";
 import { isFiberResult, readMetadata, type FiberRecoveryContext, type FiberRow } from "./fiber-row.ts";
 import type { FiberTable, OrphanRow } from "./fiber-table.ts";
 import type { KeepAlive } from "../../agent/keep-alive.ts";
@@ -199,7 +199,7 @@ export class FiberRecovery {
     // The only rejection is our own abort below.
     const timeout = clock.sleep(timeoutMs, timer.signal).then(
       () => {
-        this.#emitFailed(row, new FiberRecoveryTimeoutError(timeoutMs), "handler_timeout");
+        this.#emitFailed(row, fiberErrors.FiberRecoveryTimeoutError(timeoutMs), "handler_timeout");
         moveOn();
       },
       () => undefined

@@ -9,7 +9,7 @@ import { requireCallback } from "../../agent/callback.ts";
 import { currentDurable, runDurably } from "../../agent/context.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
-import { FiberCancelledError, FiberOptionsError, OutsideFiberError } from "./fiber-errors.ts";
+import { fiberErrors } from "./errors.ts";
 import { FiberRecovery, type InternalRecovery } from "./fiber-recovery.ts";
 import {
   isEndedStatus,
@@ -164,7 +164,7 @@ export class Fibers {
   /** Writes the checkpoint of the fiber this code runs in. */
   stash(data: unknown): void {
     const execution = this.#innermost();
-    if (!execution) throw new OutsideFiberError();
+    if (!execution) throw fiberErrors.OutsideFiberError();
     execution.stash(data);
   }
 
@@ -203,7 +203,7 @@ export class Fibers {
   async cancel(id: string, reason?: string): Promise<boolean> {
     const execution = this.#executing.get(id);
     if (!this.#table.settle(id, { status: "aborted", error: reason, nowMs: this.#core.clock.now() })) return false;
-    const error = new FiberCancelledError(reason);
+    const error = fiberErrors.FiberCancelledError(reason);
     if (execution?.startedAt !== undefined) this.#emitFailed(execution, error);
     execution?.controller.abort(error);
     this.#notifyWaiters(id);
@@ -289,9 +289,9 @@ export class Fibers {
       const byId = fiberId === undefined ? undefined : this.#table.byId(fiberId);
       const byKey = idempotencyKey === undefined ? undefined : this.#table.byKey(idempotencyKey);
       if (byId && byKey && byId.id !== byKey.id) {
-        throw new FiberOptionsError("fiberId and idempotencyKey refer to different fibers");
+        throw fiberErrors.FiberOptionsError("fiberId and idempotencyKey refer to different fibers");
       }
-      if (byId && !byId.managed) throw new FiberOptionsError("fiberId belongs to a fiber of runFiber");
+      if (byId && !byId.managed) throw fiberErrors.FiberOptionsError("fiberId belongs to a fiber of runFiber");
       const existing = byId ?? byKey;
       if (existing) return { row: existing, isNew: false };
       const id = fiberId ?? this.#core.ids.next();
@@ -349,7 +349,7 @@ export class Fibers {
   async #outcome(id: string): Promise<FiberInspection> {
     for (;;) {
       const inspection = this.inspect(id);
-      if (!inspection) throw new FiberOptionsError("The fiber was deleted while it was waited for");
+      if (!inspection) throw fiberErrors.FiberOptionsError("The fiber was deleted while it was waited for");
       if (isEndedStatus(inspection.status)) return inspection;
       const waiter = this.#waiters.get(id) ?? Promise.withResolvers<void>();
       this.#waiters.set(id, waiter);
@@ -420,7 +420,7 @@ function managed(row: FiberRow | undefined): FiberInspection | null {
 
 function readKey(field: "fiberId" | "idempotencyKey", value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
-  if (value.trim() === "") throw new FiberOptionsError(`${field} must not be blank`);
+  if (value.trim() === "") throw fiberErrors.FiberOptionsError(`${field} must not be blank`);
   if (byteLength(value) > KEY_LIMIT_BYTES) throw new TooLargeError(field, byteLength(value), KEY_LIMIT_BYTES);
   return value;
 }

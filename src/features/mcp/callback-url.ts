@@ -5,7 +5,7 @@ import { pathBelowAgent } from "../../agent/own-path.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import { SUB_PREFIX } from "../../host/path.ts";
 import { kebabCase } from "../../util/kebab.ts";
-import { McpOptionsError } from "./errors.ts";
+import { mcpErrors } from "./errors.ts";
 import type { McpServerOptions } from "./server-record.ts";
 
 export type CallbackOptions = Pick<McpServerOptions, "callbackHost" | "callbackPath" | "agentsPrefix">;
@@ -19,7 +19,7 @@ export function callbackUrlOf(agent: object, options: CallbackOptions): string |
   if (!runtimeOf(agent).options.sendIdentityOnConnect) {
     // The address holds the agent's name, which this class keeps from its clients.
     if (options.callbackHost === undefined) return undefined;
-    throw new McpOptionsError(
+    throw mcpErrors.McpOptionsError(
       "callbackHost needs a callbackPath here: the agent's own address would show its name to the server.",
       "The class has sendIdentityOnConnect: false. Route the callbackPath to the agent."
     );
@@ -43,7 +43,7 @@ function currentUrl(agent: object): URL | undefined {
 function originOf(host: string): string {
   const url = URL.canParse(host) ? new URL(host) : undefined;
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new McpOptionsError('callbackHost must be an origin such as "https://app.example.com".');
+    throw mcpErrors.McpOptionsError('callbackHost must be an origin such as "https://app.example.com".');
   }
   return url.origin;
 }

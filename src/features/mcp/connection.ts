@@ -6,13 +6,7 @@ import { retryPauseMs } from "../../agent/retry.ts";
 import { EMPTY_CATALOG, type McpCatalog } from "./catalog.ts";
 import type { McpConnectionState, McpConnectOutcome } from "./connection-state.ts";
 import { NO_TIMEOUT_MS, withinDeadline } from "./deadline.ts";
-import {
-  BlockedUrlError,
-  cleanMessage,
-  McpPackageMissingError,
-  McpRequestError,
-  UnknownMcpServerError
-} from "./errors.ts";
+import { BlockedUrlError, cleanMessage, McpPackageMissingError, McpRequestError, mcpErrors } from "./errors.ts";
 import type { FailureKind } from "./failure.ts";
 import { IdleWatch } from "./idle.ts";
 import type { Link } from "./link.ts";
@@ -88,7 +82,7 @@ export class McpConnection {
   /** As stored. Throws UnknownMcpServerError once the server is removed, or is another one. */
   get record(): McpServerRecord {
     const record = this.#stored;
-    if (record === undefined) throw new UnknownMcpServerError(this.#server.id);
+    if (record === undefined) throw mcpErrors.UnknownMcpServerError(this.#server.id);
     return record;
   }
 

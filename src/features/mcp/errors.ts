@@ -1,6 +1,6 @@
 // What can go wrong with MCP servers. Messages may be shown to clients and to the model: text that a server sent is
 // cleaned and cut before it becomes part of one.
-import { errorMessage, ThinkError } from "../../util/errors.ts";
+import { errorTable, errorMessage, ThinkError } from "../../util/errors.ts";
 
 /** Characters of a server's own words that are kept. */
 const MAX_ERROR_CHARS = 500;
@@ -40,48 +40,34 @@ export class McpPackageMissingError extends ThinkError {
   }
 }
 
-export class McpOptionsError extends ThinkError {
-  constructor(problem: string, hint?: string) {
-    super({ code: "mcp-invalid-options", message: problem, ...(hint !== undefined && { hint }) });
-  }
-}
-
-export class McpLimitError extends ThinkError {
-  constructor(limit: number) {
-    super({
-      code: "mcp-too-many-servers",
-      message: `This agent already has ${limit} MCP servers.`,
-      hint: "Remove one with removeMcpServer(id) first."
-    });
-  }
-}
-
-export class McpConnectError extends ThinkError {
-  constructor(server: string, problem: string, cause?: unknown) {
-    super({
-      code: "mcp-connect-failed",
-      message: `The MCP server "${server}" could not be reached: ${problem}`,
-      hint: "The server stays stored. Call addMcpServer again to retry, or removeMcpServer(id) to forget it.",
-      cause
-    });
-  }
-}
-
-export class McpAuthorizationError extends ThinkError {
-  constructor(message: string, hint?: string) {
-    super({ code: "mcp-authorization-failed", message, ...(hint !== undefined && { hint }) });
-  }
-}
-
-export class UnknownMcpServerError extends ThinkError {
-  constructor(id: string) {
-    super({
-      code: "mcp-unknown-server",
-      message: `There is no MCP server with the id "${cleanText(id)}".`,
-      hint: "getMcpServers() lists the stored ones."
-    });
-  }
-}
+export const mcpErrors = errorTable(ThinkError, {
+  McpOptionsError: (problem: string, hint?: string) => ({
+    code: "mcp-invalid-options",
+    message: problem,
+    ...(hint !== undefined && { hint })
+  }),
+  McpLimitError: (limit: number) => ({
+    code: "mcp-too-many-servers",
+    message: `This agent already has ${limit} MCP servers.`,
+    hint: "Remove one with removeMcpServer(id) first."
+  }),
+  McpConnectError: (server: string, problem: string, cause?: unknown) => ({
+    code: "mcp-connect-failed",
+    message: `The MCP server "${server}" could not be reached: ${problem}`,
+    hint: "The server stays stored. Call addMcpServer again to retry, or removeMcpServer(id) to forget it.",
+    cause
+  }),
+  McpAuthorizationError: (message: string, hint?: string) => ({
+    code: "mcp-authorization-failed",
+    message,
+    ...(hint !== undefined && { hint })
+  }),
+  UnknownMcpServerError: (id: string) => ({
+    code: "mcp-unknown-server",
+    message: `There is no MCP server with the id "${cleanText(id)}".`,
+    hint: "getMcpServers() lists the stored ones."
+  })
+});
 
 /** A call or a read that did not succeed. The model is shown the message. */
 export class McpRequestError extends ThinkError {

@@ -7,7 +7,7 @@ import type { Clock, Ids } from "../../host/ports.ts";
 import { isObject } from "../../util/json.ts";
 import type { ClientSdk } from "./client-package.ts";
 import { withMethods, type McpOAuthProvider } from "./credentials.ts";
-import { McpAuthorizationError } from "./errors.ts";
+import { mcpErrors } from "./errors.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import type { McpStore, ServerRef } from "./server-store.ts";
 
@@ -97,7 +97,7 @@ export class Login {
       ...(pending.resourceMetadataUrl !== undefined && { resourceMetadataUrl: new URL(pending.resourceMetadataUrl) }),
       fetchFn: fetch
     });
-    if (result !== "AUTHORIZED") throw new McpAuthorizationError("The server did not accept the login.");
+    if (result !== "AUTHORIZED") throw mcpErrors.McpAuthorizationError("The server did not accept the login.");
   }
 
   async #authorize({ response, fetchFn }: Refusal): Promise<void> {
@@ -177,10 +177,12 @@ class LoginPage {
 /** Shown to users as a link: anything but a web page could run code in theirs. */
 export function checkedPage(url: URL): URL {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new McpAuthorizationError("The server's login page is not a web page.");
+    throw mcpErrors.McpAuthorizationError("The server's login page is not a web page.");
   }
   if (url.href.length <= MAX_PAGE_CHARS) return url;
-  throw new McpAuthorizationError(`The address of the server's login page has more than ${MAX_PAGE_CHARS} characters.`);
+  throw mcpErrors.McpAuthorizationError(
+    `The address of the server's login page has more than ${MAX_PAGE_CHARS} characters.`
+  );
 }
 
 function watchPosts(fetch: Fetch): { fetch: Fetch; readonly failure: unknown } {
@@ -189,7 +191,7 @@ function watchPosts(fetch: Fetch): { fetch: Fetch; readonly failure: unknown } {
     try {
       const response = await fetch(url, init);
       if (init?.method === "POST" && response.status >= 500) {
-        failure = new McpAuthorizationError(`The authorization server answered with status ${response.status}.`);
+        failure = mcpErrors.McpAuthorizationError(`The authorization server answered with status ${response.status}.`);
       }
       return response;
     } catch (error) {
@@ -211,7 +213,7 @@ function unauthorized(sdk: ClientSdk): UnauthorizedError {
 
 function pendingLoginOf(login: unknown): PendingLogin {
   if (!isObject(login) || typeof login["verifier"] !== "string") {
-    throw new McpAuthorizationError("This login was not started here, or has ended.");
+    throw mcpErrors.McpAuthorizationError("This login was not started here, or has ended.");
   }
   const { verifier, resourceMetadataUrl, scope } = login;
   return {

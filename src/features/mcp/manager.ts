@@ -14,7 +14,7 @@ import type {
 } from "./clients.ts";
 import { McpConnection, type ConnectionServices } from "./connection.ts";
 import type { McpConnectOutcome } from "./connection-state.ts";
-import { McpConnectError, McpPackageMissingError, UnknownMcpServerError } from "./errors.ts";
+import { McpPackageMissingError, mcpErrors } from "./errors.ts";
 import { matchesFilter, type McpFilter } from "./filter.ts";
 import { callbackResponse, callbackServer, finishCallback, isOpenLogin } from "./oauth-callback.ts";
 import { placeServer, type RegisteredBy } from "./registration.ts";
@@ -418,12 +418,12 @@ export class McpManager implements McpClients {
     if (outcome.state === "ready") return { id, state: "ready" };
     if (outcome.state === "authenticating") return { id, state: "authenticating", authUrl: outcome.authUrl };
     if (outcome.cause instanceof McpPackageMissingError) throw outcome.cause;
-    throw new McpConnectError(name, outcome.error, outcome.cause);
+    throw mcpErrors.McpConnectError(name, outcome.error, outcome.cause);
   }
 
   #require(id: string): McpServerRecord {
     const record = this.#services.store.get(id);
-    if (record === undefined) throw new UnknownMcpServerError(id);
+    if (record === undefined) throw mcpErrors.UnknownMcpServerError(id);
     return record;
   }
 

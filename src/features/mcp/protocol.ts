@@ -6,7 +6,7 @@ import type { McpCatalog } from "./catalog.ts";
 import { loadSdk, type ClientSdk } from "./client-package.ts";
 import { ofAddress, StoredCredentials, type McpOAuthProvider } from "./credentials.ts";
 import { discover } from "./discover.ts";
-import { McpAuthorizationError } from "./errors.ts";
+import { mcpErrors } from "./errors.ts";
 import { classifyFailure, isUnknownProtocol, isUnknownTransport, statusOf, type FailureKind } from "./failure.ts";
 import { guardedFetch, type Fetch } from "./guarded-fetch.ts";
 import { openLink, type Link, type TransportKind } from "./link.ts";
@@ -69,7 +69,7 @@ export class Protocol {
   /** The user is back from the login page with a code. Throws what the server said. */
   async finishLogin(record: McpServerRecord, { login, code, iss }: LoginAnswer): Promise<void> {
     const ours = this.#login(record);
-    if (ours === undefined) throw new McpAuthorizationError("This server has no callback address.");
+    if (ours === undefined) throw mcpErrors.McpAuthorizationError("This server has no callback address.");
     await ours.finish(login, code, iss);
   }
 

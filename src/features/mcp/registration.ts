@@ -1,7 +1,8 @@
 // Which row a server belongs to that is registered or added. A registration of the class replaces what the class registered
 // under its id before. While the agent starts, the class has the last word about ids: what has one that it needs, or one too
 // much like it, gets another and keeps its login. A call while the agent runs replaces nothing. Pure.
-import { McpOptionsError } from "./errors.ts";
+import type { ThinkError } from "../../util/errors.ts";
+import { mcpErrors } from "./errors.ts";
 import type { McpServerRecord } from "./server-record.ts";
 import { canShareToolKeys } from "./tool-names.ts";
 
@@ -47,15 +48,17 @@ export function placeServer({ id, found, by }: Registration, { servers, register
   return { ...keep, moved: holder === undefined ? rivals : [holder, ...rivals] };
 }
 
-function taken(id: string, by: RegisteredBy): McpOptionsError {
-  if (by === "start") return new McpOptionsError(`Two MCP servers are registered under the id "${id}".`);
-  return new McpOptionsError(
+function taken(id: string, by: RegisteredBy): ThinkError {
+  if (by === "start") return mcpErrors.McpOptionsError(`Two MCP servers are registered under the id "${id}".`);
+  return mcpErrors.McpOptionsError(
     `The id "${id}" belongs to another MCP server.`,
     "Remove that one first, or choose another id. What onStart registers has the first right to its id."
   );
 }
 
 /** A server could otherwise list a tool under the name that the model has for another server's. */
-function tooAlike(id: string, other: string): McpOptionsError {
-  return new McpOptionsError(`The id "${id}" is too much like "${other}": their tools could have the same names.`);
+function tooAlike(id: string, other: string): ThinkError {
+  return mcpErrors.McpOptionsError(
+    `The id "${id}" is too much like "${other}": their tools could have the same names.`
+  );
 }

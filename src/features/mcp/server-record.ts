@@ -4,7 +4,7 @@
 import { validateRetry, type ResolvedRetry, type RetryOptions } from "../../agent/retry.ts";
 import type { Ids } from "../../host/ports.ts";
 import { isObject } from "../../util/json.ts";
-import { McpOptionsError } from "./errors.ts";
+import { mcpErrors } from "./errors.ts";
 
 export type McpTransportType = "auto" | "streamable-http" | "sse";
 
@@ -78,7 +78,7 @@ const TRANSPORTS: readonly unknown[] = ["auto", "streamable-http", "sse"] satisf
 
 export function checkServerName(name: string): string {
   if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME_CHARS) {
-    throw new McpOptionsError(`The name of an MCP server must have 1 to ${MAX_NAME_CHARS} characters.`);
+    throw mcpErrors.McpOptionsError(`The name of an MCP server must have 1 to ${MAX_NAME_CHARS} characters.`);
   }
   return name;
 }
@@ -87,11 +87,11 @@ export function checkServerName(name: string): string {
 export function storedOptions(options: McpServerOptions): StoredOptions {
   const type = options.transport?.type ?? "auto";
   if (!TRANSPORTS.includes(type)) {
-    throw new McpOptionsError(`transport.type must be one of ${TRANSPORTS.join(", ")}.`);
+    throw mcpErrors.McpOptionsError(`transport.type must be one of ${TRANSPORTS.join(", ")}.`);
   }
   const timeoutMs = options.timeoutMs ?? MCP_CALL_TIMEOUT_MS;
   if (!(timeoutMs > 0) || !Number.isFinite(timeoutMs)) {
-    throw new McpOptionsError("timeoutMs must be a positive number of milliseconds.");
+    throw mcpErrors.McpOptionsError("timeoutMs must be a positive number of milliseconds.");
   }
   return {
     clientName: options.client?.name ?? "everthink",
@@ -120,7 +120,7 @@ export function changedOptions(stored: StoredOptions, given: McpServerOptions): 
 function plainHeaders(given: unknown): Record<string, string> {
   if (given === undefined) return {};
   if (typeof given === "function") {
-    throw new McpOptionsError(
+    throw mcpErrors.McpOptionsError(
       "transport.headers must be values: a function would be lost when the agent restarts.",
       "Call addMcpServer again with new headers when they change; they replace the stored ones."
     );
@@ -130,13 +130,13 @@ function plainHeaders(given: unknown): Record<string, string> {
     // Any of the shapes that fetch accepts; what it refuses is refused here, and not at the first request.
     headers = new Headers(given as HeadersInit);
   } catch (cause) {
-    throw new McpOptionsError(
+    throw mcpErrors.McpOptionsError(
       `transport.headers cannot be sent: ${cause instanceof Error ? cause.message : "invalid"}`
     );
   }
   const record = Object.fromEntries(headers.entries());
   if (JSON.stringify(record).length > MAX_HEADER_CHARS) {
-    throw new McpOptionsError(`transport.headers are longer than ${MAX_HEADER_CHARS} characters.`);
+    throw mcpErrors.McpOptionsError(`transport.headers are longer than ${MAX_HEADER_CHARS} characters.`);
   }
   return record;
 }
@@ -148,7 +148,7 @@ export function normalizeServerId(id: string): string {
     .replaceAll(/[^a-z0-9_-]+/g, "-")
     .replaceAll(/-{2,}/g, "-")
     .replaceAll(/^-+|-+$/g, "");
-  if (plain === "") throw new McpOptionsError("The id of an MCP server needs a letter or a digit.");
+  if (plain === "") throw mcpErrors.McpOptionsError("The id of an MCP server needs a letter or a digit.");
   const named = /^[a-z]/.test(plain) ? plain : `id-${plain}`;
   return named.slice(0, MAX_ID_CHARS).replace(/-+$/, "");
 }

@@ -4,7 +4,7 @@ import { Cached } from "../../host/cached.ts";
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { parseJson } from "../../util/json.ts";
-import { McpLimitError } from "./errors.ts";
+import { mcpErrors } from "./errors.ts";
 import { parseStoredOptions, parseStoredSession, type McpServerRecord } from "./server-record.ts";
 
 export const MCP_TABLES: readonly TableDefinition[] = [
@@ -122,7 +122,7 @@ export class McpStore {
       const { count, last } = this.#tables.one<{ count: number; last: number | null }>(
         `SELECT count(*) AS count, max(position) AS last FROM cf_mcp_servers`
       ) ?? { count: 0, last: null };
-      if (count >= MAX_SERVERS) throw new McpLimitError(MAX_SERVERS);
+      if (count >= MAX_SERVERS) throw mcpErrors.McpLimitError(MAX_SERVERS);
       const { id, name, url, callbackUrl, clientId, authUrl, options, session } = record;
       this.#tables.run(
         `INSERT INTO cf_mcp_servers (id, name, url, url_key, callback_url, client_id, auth_url, options, session, position)

@@ -1,7 +1,7 @@
 // Every statement on cf_queue. Pending rows are ordered by insertion; dead ones are kept, a limited number, to look at.
+import { queueErrors } from "./errors.ts";
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import { ThinkError } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import type { RetryOptions } from "../../agent/retry.ts";
 import { readRetry } from "../schedules/schedule-row.ts";
@@ -11,16 +11,6 @@ import { storedError } from "../../agent/stored-json.ts";
 export const QUEUE_ITEM_LIMIT = 10_000;
 /** Exhausted items kept for inspection; above it the oldest are dropped. */
 export const DEAD_LETTER_LIMIT = 100;
-
-export class QueueLimitError extends ThinkError {
-  constructor() {
-    super({
-      code: "queue-full",
-      message: `This agent's queue already holds ${QUEUE_ITEM_LIMIT} items.`,
-      hint: "Items are added faster than their callback works them off. Add fewer and larger ones, or spread them over several callbacks."
-    });
-  }
-}
 
 /** An item waiting for its callback. `created_at` is in unix seconds. */
 export interface QueueItem<T = unknown> {
@@ -92,7 +82,7 @@ export class QueueTable {
 
   insert(item: { id: string; callback: string; payload: string; retry: string | null; nowMs: number }): void {
     this.#table.transaction(() => {
-      if (this.#isFull()) throw new QueueLimitError();
+      if (this.#isFull()) throw queueErrors.QueueLimitError(QUEUE_ITEM_LIMIT);
       this.#table.run(
         "INSERT INTO cf_queue (id, callback, payload, created_at, retry) VALUES (?, ?, ?, ?, ?)",
         item.id,

@@ -1,8 +1,9 @@
 // Work for later, now: items run in order of insertion, one at a time per callback, at least once, and leave when they
 // ran. Failure settles the item, never the queue: an exhausted one becomes a dead letter, one that crashes the process
 // or meets a platform failure steps aside. Survives restarts through `runDue` at start and from the wake.
+import { queueErrors } from "./errors.ts";
 import { outsideTurns } from "../../turn/nesting.ts";
-import { errorMessage, ThinkError } from "../../util/errors.ts";
+import { errorMessage } from "../../util/errors.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import type { Feature } from "../../feature/feature.ts";
 import { isGivenUp, restartAtMs, UNENDED_STARTS_LIMIT } from "../../agent/backoff.ts";
@@ -28,16 +29,6 @@ export type { DeadLetter, QueueItem } from "./queue-table.ts";
 
 export interface QueueOptions {
   retry?: RetryOptions;
-}
-
-export class QueueItemGivenUpError extends ThinkError {
-  constructor(callback: string, starts: number) {
-    super({
-      code: "queue-item-given-up",
-      message: `An item of "${callback}" was started ${starts} times without ever finishing and was given up.`,
-      hint: "Each start ended with the process or with a platform error. The item is kept among the dead letters."
-    });
-  }
 }
 
 export class Queue implements Feature {
@@ -195,7 +186,7 @@ export class Queue implements Feature {
     }
     const { fiberRecoveryMaxAgeMs, keepAliveIntervalMs } = this.#core.options;
     if (isGivenUp({ unendedStarts: row.unended_starts, unendedSince: row.unended_since }, now, fiberRecoveryMaxAgeMs)) {
-      const error = new QueueItemGivenUpError(row.callback, row.unended_starts);
+      const error = queueErrors.QueueItemGivenUpError(row.callback, row.unended_starts);
       this.#bury(row, error, row.attempts);
       return this.#core.report(error);
     }

@@ -11,7 +11,7 @@ import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import { nextOccurrence } from "./cron.ts";
 import { isInterruption, isWorthRetrying, runAttempts } from "../../agent/retry.ts";
-import { ScheduleGivenUpError } from "./schedule-errors.ts";
+import { scheduleErrors } from "./errors.ts";
 import { readRetry, readTiming, toSchedule, type ScheduleRow, type ScheduleTiming } from "./schedule-row.ts";
 import type { ScheduleTable } from "./schedule-table.ts";
 
@@ -187,7 +187,7 @@ export class ScheduleRunner {
     if (!payload.ok) return this.#discard(row, timing.value, payload.error);
     if (!this.#core.hasMethod(row.callback)) return this.#wait(row, now);
     if (this.#isGivenUp(row, now)) {
-      const error = new ScheduleGivenUpError(row.callback, row.unended_starts);
+      const error = scheduleErrors.ScheduleGivenUpError(row.callback, row.unended_starts);
       return this.#settle(row, timing.value, { kind: "failed", error, attempts: row.unended_starts });
     }
     this.#table.markStarted(row.seq, now, this.#restartAt(row, timing.value, now));

@@ -1,7 +1,7 @@
 // Every statement on cf_schedules. Each method is one state change in one transaction; none decides anything.
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import { ScheduleLimitError } from "./schedule-errors.ts";
+import { scheduleErrors } from "./errors.ts";
 import { timingDetail, type ScheduleRow, type ScheduleTiming } from "./schedule-row.ts";
 
 /** Rows of one agent. Above it `schedule` refuses, because rows that pile up cost a run each. */
@@ -62,7 +62,7 @@ export class ScheduleTable {
         .all<ScheduleRow>(`SELECT ${COLUMNS} FROM cf_schedules WHERE dedup_key = ? ORDER BY seq`, row.dedupKey)
         .find(isTwin);
       if (twin) return { row: twin, isNew: false };
-      if (this.#isFull()) throw new ScheduleLimitError(SCHEDULE_LIMIT);
+      if (this.#isFull()) throw scheduleErrors.ScheduleLimitError(SCHEDULE_LIMIT);
       this.#table.run(
         `INSERT INTO cf_schedules (id, callback, payload, type, detail, time_ms, due_ms, dedup_key, retry)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,

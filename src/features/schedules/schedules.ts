@@ -7,7 +7,7 @@ import type { Feature, Roles } from "../../feature/feature.ts";
 import { firstOccurrence } from "./cron.ts";
 import { Heartbeat } from "../../agent/keep-alive.ts";
 import { validateRetry, type RetryOptions } from "../../agent/retry.ts";
-import { InvalidScheduleError } from "./schedule-errors.ts";
+import { scheduleErrors } from "./errors.ts";
 import {
   dedupKey,
   isRecurring,
@@ -96,7 +96,7 @@ export class Schedules implements Feature {
   ): Promise<Schedule<T>> {
     requireCallback(this.#core, callback);
     if (typeof seconds !== "number" || !(seconds > 0) || seconds > INTERVAL_LIMIT_SECONDS) {
-      throw new InvalidScheduleError(
+      throw scheduleErrors.InvalidScheduleError(
         `The interval of "${callback}" must be a positive number of seconds up to ${INTERVAL_LIMIT_SECONDS}, not ${String(seconds)}.`
       );
     }
@@ -206,7 +206,7 @@ function readWhen(when: unknown, nowMs: number, callback: string): { timing: Sch
   if (when instanceof Date && Number.isFinite(when.getTime())) {
     return { timing: { type: "scheduled" }, timeMs: when.getTime() };
   }
-  throw new InvalidScheduleError(`"${callback}" cannot be scheduled at ${String(when)} (${typeof when}).`);
+  throw scheduleErrors.InvalidScheduleError(`"${callback}" cannot be scheduled at ${String(when)} (${typeof when}).`);
 }
 
 /** The payload's type is the caller's word, as it was when it was stored. */

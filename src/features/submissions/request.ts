@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { byteLength } from "../../util/bytes.ts";
 import { canonicalJson, isObject } from "../../util/json.ts";
 import { err, ok, type Result } from "../../util/result.ts";
-import { InvalidSubmissionError } from "./errors.ts";
+import { submissionErrors } from "./errors.ts";
 
 /** Bytes of the messages and the body of one submission. */
 export const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
@@ -22,16 +22,16 @@ export interface SubmissionRequest {
 export function encodeRequest(request: SubmissionRequest): string {
   const text = jsonOf(request, "its messages");
   if (byteLength(text) <= MAX_REQUEST_BYTES) return text;
-  throw new InvalidSubmissionError(`it has more than ${MAX_REQUEST_BYTES} bytes`);
+  throw submissionErrors.InvalidSubmissionError(`it has more than ${MAX_REQUEST_BYTES} bytes`);
 }
 
 /** Throws InvalidSubmissionError. Null: there is none. */
 export function encodeMetadata(metadata: unknown): string | null {
   if (metadata === undefined) return null;
-  if (!isObject(metadata)) throw new InvalidSubmissionError("its metadata is not an object");
+  if (!isObject(metadata)) throw submissionErrors.InvalidSubmissionError("its metadata is not an object");
   const text = jsonOf(metadata, "its metadata");
   if (byteLength(text) <= MAX_METADATA_BYTES) return text;
-  throw new InvalidSubmissionError(`its metadata has more than ${MAX_METADATA_BYTES} bytes`);
+  throw submissionErrors.InvalidSubmissionError(`its metadata has more than ${MAX_METADATA_BYTES} bytes`);
 }
 
 /** Metadata from outside: what begins with two underscores is the package's, and is left out. */
@@ -58,6 +58,6 @@ function jsonOf(value: unknown, what: string): string {
   try {
     return JSON.stringify(value);
   } catch {
-    throw new InvalidSubmissionError(`${what} cannot be stored as JSON`);
+    throw submissionErrors.InvalidSubmissionError(`${what} cannot be stored as JSON`);
   }
 }

@@ -22,12 +22,7 @@ import { errorMessage } from "../../util/errors.ts";
 import { isUsableId } from "../../util/ids.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { err } from "../../util/result.ts";
-import {
-  EmptySubmissionError,
-  InvalidSubmissionError,
-  SubmissionMismatchError,
-  SubmissionQueueFullError
-} from "./errors.ts";
+import { SubmissionQueueFullError, submissionErrors } from "./errors.ts";
 import { decodeRequest, encodeMetadata, encodeRequest, requestFingerprint, type SubmissionRequest } from "./request.ts";
 import {
   submissionEnd,
@@ -116,7 +111,7 @@ export class Submissions implements TurnArchive {
   // ── Acceptance ──
 
   async submit(messages: readonly UIMessage[], options: SubmitMessagesOptions = {}): Promise<SubmitMessagesResult> {
-    if (messages.length === 0) throw new EmptySubmissionError();
+    if (messages.length === 0) throw submissionErrors.EmptySubmissionError();
     const { row, isNew, conflict } = this.#accept(messages, options);
     if (!isNew) {
       // A retry is also a wake-up.
@@ -175,7 +170,7 @@ export class Submissions implements TurnArchive {
     const byName = name === undefined ? undefined : this.#table.byName(name);
     if (givenId === undefined || name === undefined) return byId ?? byName;
     const isOther = byId !== undefined && byId.key_name !== null && byId.key_name !== name;
-    if (isOther || (byName !== undefined && byName.id !== givenId)) throw new SubmissionMismatchError();
+    if (isOther || (byName !== undefined && byName.id !== givenId)) throw submissionErrors.SubmissionMismatchError();
     return byId;
   }
 
@@ -470,8 +465,9 @@ function clamp(value: number, max: number): number {
 function checkName(name: unknown, what: string): void {
   if (name === undefined) return;
   if (typeof name !== "string" || name.trim() === "")
-    throw new InvalidSubmissionError(`its ${what} is blank, or not a text`);
+    throw submissionErrors.InvalidSubmissionError(`its ${what} is blank, or not a text`);
   if (name.length > MAX_NAME_CHARS)
-    throw new InvalidSubmissionError(`its ${what} has more than ${MAX_NAME_CHARS} characters`);
-  if (what === "submissionId" && !isUsableId(name)) throw new InvalidSubmissionError(`its ${what} cannot be used`);
+    throw submissionErrors.InvalidSubmissionError(`its ${what} has more than ${MAX_NAME_CHARS} characters`);
+  if (what === "submissionId" && !isUsableId(name))
+    throw submissionErrors.InvalidSubmissionError(`its ${what} cannot be used`);
 }

@@ -12,7 +12,7 @@ import { backoffMs } from "../../util/backoff.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
 import { readDeclarations, type Declarations, type DeclaredTask } from "./declaration.ts";
-import { OccurrenceUnreadableError, ScheduledTaskError, ScheduledTaskUnknownError } from "./errors.ts";
+import { taskErrors } from "./errors.ts";
 import { firstTaskTime, nextTaskTime } from "./occurrence.ts";
 import type { ThinkScheduledTaskContext, ThinkScheduledTaskInfo } from "./task.ts";
 import { TaskTable, type OccurrenceResult, type TaskRow } from "./task-table.ts";
@@ -89,7 +89,7 @@ export class ScheduledTasks {
   /** An occurrence of its own, now; the schedule stays as it is. Throws what the task throws. */
   async runNow(taskId: string): Promise<ThinkScheduledTaskInfo> {
     const task = (await this.#declarations()).tasks.get(taskId);
-    if (!task || !this.#table.get(taskId)) throw new ScheduledTaskUnknownError(taskId);
+    if (!task || !this.#table.get(taskId)) throw taskErrors.ScheduledTaskUnknownError(taskId);
     const now = this.#init.clock.now();
     try {
       this.#table.ran(taskId, await this.#act(task, now));
@@ -98,7 +98,7 @@ export class ScheduledTasks {
       throw error;
     }
     const row = this.#table.get(taskId);
-    if (!row) throw new ScheduledTaskUnknownError(taskId);
+    if (!row) throw taskErrors.ScheduledTaskUnknownError(taskId);
     return infoOf(task, row);
   }
 
@@ -111,7 +111,7 @@ export class ScheduledTasks {
     try {
       declared = await this.#declarations();
       const problem = declared.problems.get(taskId);
-      if (problem !== undefined) throw new ScheduledTaskError(taskId, problem);
+      if (problem !== undefined) throw taskErrors.ScheduledTaskError(taskId, problem);
     } catch (error) {
       return this.#again(occurrence, error);
     }
@@ -210,7 +210,7 @@ export class ScheduledTasks {
     for (const task of tasks.values()) await this.#reconcileTask(task);
     for (const [taskId, error] of problems) this.#init.emit("schedule:task_invalid", { taskId, error });
     const [first] = problems;
-    if (first) throw new ScheduledTaskError(...first);
+    if (first) throw taskErrors.ScheduledTaskError(...first);
   }
 
   async #reconcileTask(task: DeclaredTask): Promise<void> {
@@ -267,10 +267,10 @@ function isCurrent(
 
 /** Throws OccurrenceUnreadableError. */
 function readOccurrence(payload: unknown): Occurrence {
-  if (!isObject(payload)) throw new OccurrenceUnreadableError();
+  if (!isObject(payload)) throw taskErrors.OccurrenceUnreadableError();
   const { taskId, scheduleHash, scheduledFor, failures = 0 } = payload;
-  if (typeof taskId !== "string" || typeof scheduleHash !== "string") throw new OccurrenceUnreadableError();
-  if (typeof scheduledFor !== "number" || typeof failures !== "number") throw new OccurrenceUnreadableError();
+  if (typeof taskId !== "string" || typeof scheduleHash !== "string") throw taskErrors.OccurrenceUnreadableError();
+  if (typeof scheduledFor !== "number" || typeof failures !== "number") throw taskErrors.OccurrenceUnreadableError();
   return { taskId, scheduleHash, scheduledFor, failures };
 }
 

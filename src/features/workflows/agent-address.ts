@@ -4,7 +4,7 @@ import { kebabCase } from "../../util/kebab.ts";
 import { callAgent, type AgentStub } from "../../agent/tree/agent-call.ts";
 import type { InternalCall } from "../../agent/tree/internal.ts";
 import type { WorkflowOrigin } from "./origin.ts";
-import { AgentBindingError } from "./workflow-errors.ts";
+import { workflowErrors } from "./errors.ts";
 
 type AgentNamespace = Pick<DurableObjectNamespace, "get" | "idFromName" | "idFromString">;
 
@@ -54,7 +54,7 @@ function namespaceOf({ agentClass, agentBinding }: WorkflowOrigin, { exports, en
   // A binding of another name was given on purpose; one of the same name was only guessed.
   const isGuess = agentBinding === null || kebabCase(agentBinding) === kebabCase(agentClass);
   for (const candidate of isGuess ? [exported, bound] : [bound, exported]) if (isNamespace(candidate)) return candidate;
-  throw new AgentBindingError(agentClass, namespaceNames(env));
+  throw workflowErrors.AgentBindingError(agentClass, namespaceNames(env));
 }
 
 function member(holder: unknown, name: string): unknown {

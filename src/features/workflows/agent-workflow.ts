@@ -10,7 +10,7 @@ import { detachOrigin, type Detached, type WorkflowOrigin } from "./origin.ts";
 import { refused, type ReportAnswer } from "./report.ts";
 import { openStep, type AgentWorkflowStep, type OpenedStep } from "./workflow-step.ts";
 import { APPROVAL_EVENT } from "./workflow-control.ts";
-import { WorkflowOriginError, WorkflowRejectedError } from "./workflow-errors.ts";
+import { WorkflowRejectedError, workflowErrors } from "./errors.ts";
 
 /** What `run` is given: the platform's event, with the params exactly as they were given to `runWorkflow`. */
 export type AgentWorkflowEvent<Params = unknown> = Readonly<WorkflowEvent<Params>>;
@@ -104,7 +104,7 @@ export abstract class AgentWorkflow<
   }
 
   get #current(): Running {
-    if (!this.#running) throw new WorkflowOriginError(this.constructor.name);
+    if (!this.#running) throw workflowErrors.WorkflowOriginError(this.constructor.name);
     return this.#running;
   }
 
@@ -125,7 +125,7 @@ export abstract class AgentWorkflow<
     const detached = detachOrigin(event.payload);
     // Without an origin this is `super.run(…)` of a run that is under way, or a workflow no agent started.
     if (!detached && this.#running) return userRun.call(this, event, step as AgentWorkflowStep);
-    if (!detached) throw new WorkflowOriginError(this.constructor.name);
+    if (!detached) throw workflowErrors.WorkflowOriginError(this.constructor.name);
     const opened = this.#open(detached, event.instanceId, step);
     try {
       // Params have the type the class gives them.

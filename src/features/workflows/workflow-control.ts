@@ -2,7 +2,7 @@
 // stops, pauses and restarts them, and decides what they wait for. The platform is asked first and the record follows, so
 // that a crash in between leaves a record that says less, and never more, than is so.
 import { isObject } from "../../util/json.ts";
-import { WorkflowUntrackedError } from "./workflow-errors.ts";
+import { workflowErrors } from "./errors.ts";
 import {
   toInfo,
   type WorkflowInfo,
@@ -160,7 +160,7 @@ export class WorkflowControl {
   /** Throws WorkflowUntrackedError. */
   #row(workflowId: string): WorkflowRow {
     const row = this.#init.table.byId(workflowId);
-    if (!row) throw new WorkflowUntrackedError(workflowId);
+    if (!row) throw workflowErrors.WorkflowUntrackedError(workflowId);
     return row;
   }
 

@@ -4,7 +4,7 @@ import type { WorkflowStep } from "#platform";
 import { errorMessage } from "../../util/errors.ts";
 import { encodeStored } from "../../agent/stored-json.ts";
 import type { ReportAnswer, ReportContent } from "./report.ts";
-import { ReportRefusedError } from "./workflow-errors.ts";
+import { workflowErrors } from "./errors.ts";
 
 /** An agent that cannot be reached is tried for about four minutes; a deploy or a restart takes seconds. */
 const REPORT_RETRIES = { retries: { limit: 8, delay: 1_000, backoff: "exponential" } } as const;
@@ -60,7 +60,7 @@ export function openStep(platform: WorkflowStep, send: SendReport): OpenedStep {
     const name = options?.name ?? `agent:${content.do}:${count}`;
     const answer = await platform.do(name, REPORT_RETRIES, async () => ({ ...(await send(name, content)) }));
     // Outside the step, so that the refusal is its result: nothing retries it, and a replay refuses the same.
-    if (!answer.taken) throw new ReportRefusedError(name, answer.reason);
+    if (!answer.taken) throw workflowErrors.ReportRefusedError(name, answer.reason);
   };
   const reports: Reports = {
     reportProgress: (progress, options) => report({ do: "progress", progress }, options),

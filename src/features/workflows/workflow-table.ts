@@ -3,7 +3,7 @@
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { parseJson } from "../../util/json.ts";
-import { WorkflowLimitError } from "./workflow-errors.ts";
+import { workflowErrors } from "./errors.ts";
 
 /** Records of one agent. Above it the oldest that have ended are dropped; when none has, `runWorkflow` refuses. */
 export const WORKFLOW_LIMIT = 1_000;
@@ -198,7 +198,7 @@ export class WorkflowTable {
          LIMIT (SELECT COUNT(*) FROM cf_workflows) - ?)`,
       WORKFLOW_LIMIT - 1
     );
-    if (this.#isFull()) throw new WorkflowLimitError(WORKFLOW_LIMIT);
+    if (this.#isFull()) throw workflowErrors.WorkflowLimitError(WORKFLOW_LIMIT);
   }
 
   #isFull(): boolean {

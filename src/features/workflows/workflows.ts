@@ -14,7 +14,7 @@ import { bindingOf, isExported, namespaceNames } from "./agent-address.ts";
 import { attachOrigin, type WorkflowOrigin } from "./origin.ts";
 import { refused, TAKEN, type ReportAnswer, type ReportContent, type WorkflowReport } from "./report.ts";
 import { WorkflowControl, type WorkflowInstance } from "./workflow-control.ts";
-import { AgentBindingError, WorkflowBindingError, WorkflowTrackedError } from "./workflow-errors.ts";
+import { workflowErrors } from "./errors.ts";
 import { deliveredSteps, toInfo, WorkflowTable, type WorkflowInfo, type WorkflowRow } from "./workflow-table.ts";
 
 /** Bytes of a record's metadata, as JSON. */
@@ -87,7 +87,7 @@ export class Workflows {
         ? null
         : encodeStored(options.metadata, "workflow's metadata", WORKFLOW_METADATA_LIMIT_BYTES);
     const isNew = this.#table.insert({ id, workflow: bindingName, metadata });
-    if (!isNew && !this.#isInterrupted(id, bindingName)) throw new WorkflowTrackedError(id);
+    if (!isNew && !this.#isInterrupted(id, bindingName)) throw workflowErrors.WorkflowTrackedError(id);
     this.#starting.add(id);
     try {
       const start = { id, binding, params: attachOrigin(params, origin) };
@@ -233,7 +233,7 @@ export class Workflows {
     const bindings = isObject(this.#host.env) ? this.#host.env : {};
     const binding = Object.hasOwn(bindings, bindingName) ? bindings[bindingName] : undefined;
     if (isWorkflowBinding(binding)) return binding;
-    throw new WorkflowBindingError(
+    throw workflowErrors.WorkflowBindingError(
       bindingName,
       Object.keys(bindings).filter((name) => isWorkflowBinding(bindings[name]))
     );
@@ -245,7 +245,7 @@ export class Workflows {
     const agentClass = path[0]?.className ?? identity.className;
     const agentBinding = given ?? bindingOf(agentClass, env) ?? null;
     if (agentBinding === null && !isExported(agentClass, ctx.exports)) {
-      throw new AgentBindingError(agentClass, namespaceNames(env));
+      throw workflowErrors.AgentBindingError(agentClass, namespaceNames(env));
     }
     return { agentName: identity.name, agentClass, agentBinding, agentId: ctx.id.toString(), path, workflowName };
   }
