@@ -61,7 +61,7 @@ export class ActionMembers {
   /** An operator's word about an action whose outcome is not known: its output, or that it may run again. */
   resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult {
     const by = "by" in resolution ? approvals.of(this).approver(resolution.by) : undefined;
-    const said = "output" in resolution ? { output: resolution.output, ...(by !== undefined && { by }) } : resolution;
+    const said = "output" in resolution ? { output: resolution.output, by } : resolution;
     return actions.find(this)?.resolveActionLedger(key, said) ?? { ok: false, reason: "not-found" };
   }
 }

@@ -88,7 +88,8 @@ function partIn(
   const isEmpty = Object.values(map).every((one) => one === undefined);
   const compiled = isEmpty ? undefined : actions.compile(described, map);
   return {
-    ...(compiled && { tools: { actions: compiled.tools }, readResult: compiled.readResult }),
+    tools: compiled && { actions: compiled.tools },
+    readResult: compiled?.readResult,
     async begin(context) {
       actions.beginTurn(turnId);
       if (!isOverridden("authorizeTurn")) return {};

@@ -111,7 +111,7 @@ async function authorize(ports: RunPorts, call: IncomingCall, required: readonly
     kind: action.kind,
     input,
     requiredPermissions: required,
-    ...(grant.grantedPermissions !== undefined && { grantedPermissions: grant.grantedPermissions }),
+    grantedPermissions: grant.grantedPermissions,
     grant,
     messages
   };
@@ -157,7 +157,7 @@ function describeApproval(call: IncomingCall, permissions: readonly string[]): A
     // The input of a tool is an object: providers know nothing else.
     input: call.input as object,
     permissions: [...permissions],
-    ...(approvalRisk !== undefined && { risk: approvalRisk }),
+    risk: approvalRisk,
     kind: call.action.kind
   };
 }

@@ -33,7 +33,7 @@ export function agentTool<Input, Output = string>(
   const definition: AgentToolDefinition = {
     childClass,
     options: rest,
-    ...(outputSchema && { validate: (output: unknown) => installedSdk().validateInput(outputSchema, output) })
+    validate: outputSchema ? (output: unknown) => installedSdk().validateInput(outputSchema, output) : undefined
   };
   const tool = {
     description,

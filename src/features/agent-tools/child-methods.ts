@@ -44,10 +44,10 @@ function inspectionOf(answer: Awaited<ReturnType<ChildMethods["inspectAgentToolR
   return {
     runId,
     status: status === "completed" || status === "error" || status === "aborted" ? status : "running",
-    ...(output !== undefined && { output }),
-    ...(summary !== undefined && { summary }),
-    ...(error !== undefined && { error }),
+    output,
+    summary,
+    error,
     startedAt,
-    ...(completedAt !== undefined && { completedAt })
+    completedAt
   };
 }

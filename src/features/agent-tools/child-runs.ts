@@ -121,9 +121,9 @@ export class ChildRuns {
       runId: runIdOfCall(messageId, toolCallId),
       parentToolCallId: toolCallId,
       display: displayOfTool(definition),
-      ...(signal && { signal }),
-      ...(detached !== undefined && { detached }),
-      ...(noProgressMs !== undefined && { noProgressMs })
+      signal,
+      detached,
+      noProgressMs
     });
     return toolOutput(result, definition);
   }

@@ -132,7 +132,7 @@ export class RunEvents {
 function frameOf(row: RunRow, sequence: number, event: AgentToolEvent): Frame {
   return {
     type: "agent-tool-event",
-    ...(row.call_id !== null && { parentToolCallId: row.call_id }),
+    parentToolCallId: row.call_id ?? undefined,
     sequence,
     event
   };
@@ -144,9 +144,9 @@ function startedFrame(row: RunRow): Frame {
     kind: "started",
     runId: row.run_id,
     agentType: row.class_name,
-    ...(row.preview !== null && { inputPreview: row.preview }),
+    inputPreview: row.preview ?? undefined,
     order: row.display_order,
-    ...(display && { display })
+    display
   });
 }
 
@@ -169,14 +169,14 @@ function endEvent(row: RunRow): AgentToolEvent | undefined {
     case "error":
       return { kind: "error", runId, error: row.error ?? "" };
     case "aborted":
-      return { kind: "aborted", runId, ...(row.error !== null && { reason: row.error }) };
+      return { kind: "aborted", runId, reason: row.error ?? undefined };
     case "interrupted":
       return {
         kind: "interrupted",
         runId,
         error: row.error ?? "",
-        ...(row.reason !== null && { reason: row.reason }),
-        ...(row.still_running !== null && { childStillRunning: row.still_running === 1 })
+        reason: row.reason ?? undefined,
+        childStillRunning: row.still_running !== null ? row.still_running === 1 : undefined
       };
     default:
       return undefined;

@@ -290,7 +290,7 @@ export class LiveRun {
       clock: runtime.clock,
       after: -1,
       noProgressMs: this.#noProgressMs,
-      ...(firstAnswerMs !== undefined && { firstAnswerMs }),
+      firstAnswerMs,
       signal: this.#stop.signal,
       onProgress: (chunks, run) => this.#progress(chunks, run)
     });
@@ -358,9 +358,9 @@ function endOf(followed: Followed): RunEnd {
 function childEnd({ status, summary, output, error, tokens }: AgentToolRunInspection): RunEnd {
   return {
     status: status === "running" ? "error" : status,
-    ...(summary !== undefined && { summary }),
-    ...(output !== undefined && { output }),
-    ...(error !== undefined && { error }),
-    ...(tokens !== undefined && { tokens })
+    summary,
+    output,
+    error,
+    tokens
   };
 }

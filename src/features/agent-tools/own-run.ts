@@ -167,7 +167,7 @@ export class OwnRuns {
         requestId,
         trigger: "agent-tool",
         input: [message],
-        ...(turns.body && { body: turns.body }),
+        body: turns.body,
         clientTools: turns.clientTools
       });
       const limit = maxTokens === undefined || !Number.isFinite(maxTokens) ? null : Math.max(0, Math.floor(maxTokens));
@@ -363,12 +363,12 @@ export class OwnRuns {
       status: row.status,
       requestId: row.request_id,
       // Parsed JSON.
-      ...(output?.ok && { output: output.value as AgentToolValue }),
-      ...(row.summary !== null && { summary: row.summary }),
-      ...(row.error !== null && row.status !== "running" && { error: row.error }),
+      output: output?.ok ? (output.value as AgentToolValue) : undefined,
+      summary: row.summary ?? undefined,
+      error: row.error !== null && row.status !== "running" ? row.error : undefined,
       tokens: row.status === "running" ? this.#tokens(row) : row.tokens,
       startedAt: row.started_at,
-      ...(row.completed_at !== null && { completedAt: row.completed_at })
+      completedAt: row.completed_at ?? undefined
     };
   }
 

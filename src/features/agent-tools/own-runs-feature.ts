@@ -54,7 +54,7 @@ export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRun
     runDue: () => own.runDue(),
     inTurn: ({ turnId, requestId }) => {
       const limit = own.tokenLimit(requestId);
-      return { tokens: { used: () => children.tokensOf(turnId), ...(limit !== undefined && { limit }) } };
+      return { tokens: { used: () => children.tokensOf(turnId), limit } };
     },
     calls: {
       keepsOutcome: ({ messageId }, call) => children.keepsCall(messageId, call),

@@ -264,15 +264,15 @@ export function runInfo(row: RunRow): AgentToolRunInfo {
   const display = displayOf(row);
   return {
     runId: row.run_id,
-    ...(row.call_id !== null && { parentToolCallId: row.call_id }),
+    parentToolCallId: row.call_id ?? undefined,
     agentType: row.class_name,
-    ...(row.preview !== null && { inputPreview: row.preview }),
+    inputPreview: row.preview ?? undefined,
     // Callers are not shown rows that are being deleted.
     status: row.status as AgentToolRunStatus,
-    ...(display && { display }),
+    display,
     displayOrder: row.display_order,
     startedAt: row.started_at,
-    ...(row.completed_at !== null && { completedAt: row.completed_at })
+    completedAt: row.completed_at ?? undefined
   };
 }
 
@@ -284,11 +284,11 @@ export function runResult(row: RunRow): RunAgentToolResult {
     // Asked of runs that are over, and of background runs that have begun.
     status: row.status as RunAgentToolResult["status"],
     // Parsed JSON.
-    ...(output?.ok && { output: output.value as AgentToolValue }),
-    ...(row.summary !== null && { summary: row.summary }),
-    ...(row.error !== null && { error: row.error }),
-    ...(row.reason !== null && { reason: row.reason }),
-    ...(row.still_running !== null && { childStillRunning: row.still_running === 1 })
+    output: output?.ok ? (output.value as AgentToolValue) : undefined,
+    summary: row.summary ?? undefined,
+    error: row.error ?? undefined,
+    reason: row.reason ?? undefined,
+    childStillRunning: row.still_running !== null ? row.still_running === 1 : undefined
   };
 }
 

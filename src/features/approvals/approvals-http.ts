@@ -56,10 +56,10 @@ function readDecision(
   if (decision !== "approve" && decision !== "reject") return undefined;
   return {
     isApproved: decision === "approve",
-    ...(typeof reason === "string" && { reason }),
-    ...(typeof inputHash === "string" && { inputHash }),
-    ...(typeof seq === "number" && { seq }),
-    ...(typeof by === "string" && { by })
+    reason: typeof reason === "string" ? reason : undefined,
+    inputHash: typeof inputHash === "string" ? inputHash : undefined,
+    seq: typeof seq === "number" ? seq : undefined,
+    by: typeof by === "string" ? by : undefined
   };
 }
 

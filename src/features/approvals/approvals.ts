@@ -60,7 +60,7 @@ export class Approvals implements Feature {
   ): Promise<ActionOutput> {
     const by = this.approver(given);
     await this.restored();
-    const decision = { ...rest, ...(by !== undefined && { by }) };
+    const decision = { ...rest, by };
     const sources = this.#sources();
     const source = sources.find((one) => one.owns(executionId)) ?? sources[0];
     if (!source) return noActions(executionId);

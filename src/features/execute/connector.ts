@@ -152,15 +152,16 @@ export class ToolSetConnector implements Connector {
     const unknown: unknown = Reflect.get(tool, "onUnknownOutcome");
     const revert: unknown = Reflect.get(tool, "revert");
     return {
-      ...(typeof description === "string" && { description }),
+      description: typeof description === "string" ? description : undefined,
       inputSchema,
-      ...(outputSchema !== undefined && { outputSchema }),
+      outputSchema,
       requiresApproval: gateOf(tool.needsApproval),
-      ...(isUnknownOutcome(unknown) && { onUnknownOutcome: unknown }),
+      onUnknownOutcome: isUnknownOutcome(unknown) ? unknown : undefined,
       execute: (input, context) => this.#run(toolName, tool, { input, context }),
-      ...(typeof revert === "function" && {
-        revert: (args: unknown, result: unknown, context: ConnectorContext): unknown => revert(args, result, context)
-      })
+      revert:
+        typeof revert === "function"
+          ? (args: unknown, result: unknown, context: ConnectorContext): unknown => revert(args, result, context)
+          : undefined
     };
   }
 }

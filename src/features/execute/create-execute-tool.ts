@@ -140,8 +140,8 @@ function optionsOf(agent: ExecuteToolAgent): CreateExecuteToolOptions {
   const loader = isObject(env) ? env["LOADER"] : undefined;
   return {
     // A binding of that name is a loader: the platform has no other way to say so.
-    ...(loader !== undefined && { loader: loader as IsolateLoader }),
-    ...(isFileSystem(workspace) && { state: workspace })
+    loader: loader !== undefined ? (loader as IsolateLoader) : undefined,
+    state: isFileSystem(workspace) ? workspace : undefined
   };
 }
 
@@ -284,7 +284,7 @@ class RuntimeHandle implements ExecuteRuntime {
     if (others.length >= MAX_SNIPPETS) throw new ExecuteDefinitionError(`At most ${MAX_SNIPPETS} snippets are kept.`);
     const { description: text, inputSchema } = of;
     const { code, connectors } = execution;
-    store.saveSnippet({ name, ...(text !== undefined && { description: text }), inputSchema, code, connectors });
+    store.saveSnippet({ name, description: text, inputSchema, code, connectors });
   }
 
   snippets(): Snippet[] {

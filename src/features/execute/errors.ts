@@ -4,7 +4,7 @@ import { ThinkError } from "../../util/errors.ts";
 /** The tool, a connector or a snippet is not defined in a way that can run. */
 export class ExecuteDefinitionError extends ThinkError {
   constructor(message: string, hint?: string) {
-    super({ code: "execute-definition", message, ...(hint !== undefined && { hint }) });
+    super({ code: "execute-definition", message, hint });
   }
 }
 

@@ -423,10 +423,10 @@ export class ExecutionStore {
       }>("SELECT * FROM cm_snippets ORDER BY name")
       .map(({ name, description, code, saved_at, input_schema, connectors }) => ({
         name,
-        ...(description !== null && { description }),
+        description: description ?? undefined,
         code,
         savedAt: saved_at,
-        ...(input_schema !== null && { inputSchema: JSON.parse(input_schema) as unknown }),
+        inputSchema: input_schema !== null ? (JSON.parse(input_schema) as unknown) : undefined,
         connectors: textsOf(connectors)
       }));
   }

@@ -21,7 +21,7 @@ export function pendingCall(executionId: string, entry: LogEntry): PendingCall {
 /** What a client is shown of it, and gives back with the decision. */
 export function questionOf(entry: LogEntry): ApprovalQuestion & { readonly inputHash: string } {
   const { seq, mayHaveRun } = entry;
-  return { seq, inputHash: questionHash(entry), ...(mayHaveRun && { mayHaveRun: true }) };
+  return { seq, inputHash: questionHash(entry), mayHaveRun: mayHaveRun || undefined };
 }
 
 /** Of this one question: the same call made again, or asked about again after a crash, is another one to decide about. */

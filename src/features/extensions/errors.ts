@@ -8,7 +8,7 @@ export class ExtensionError extends ThinkError {
       code: "extension-invalid",
       message,
       hint: "An extension is an object with tools or hooks, loaded in an isolate of its own.",
-      ...(cause !== undefined && { cause })
+      cause
     });
   }
 }

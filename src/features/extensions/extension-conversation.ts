@@ -37,8 +37,8 @@ export class AgentExtensionConversation implements ExtensionConversation {
         const text = isText(block) ? new AgentContextProvider(this.#services.agent) : undefined;
         await session.addContext(label, {
           provider: text ? textProvider(block, text) : collectionProvider(block),
-          ...(description !== undefined && { description }),
-          ...(maxTokens !== undefined && { maxTokens })
+          description,
+          maxTokens
         });
         added.push(label);
         if (text) this.#texts.set(label, { block, provider: text });

@@ -54,10 +54,10 @@ export class ExtensionRuntime {
     });
     const tools = manager.getTools();
     return {
-      ...(Object.keys(tools).length > 0 && { tools: { extensions: tools } }),
-      ...(manager.hooks.wants("beforeTurn") && {
-        configure: (context, config, maxSteps) => this.#configured(turn, { manager, context, config, maxSteps })
-      })
+      tools: Object.keys(tools).length > 0 ? { extensions: tools } : undefined,
+      configure: manager.hooks.wants("beforeTurn")
+        ? (context, config, maxSteps) => this.#configured(turn, { manager, context, config, maxSteps })
+        : undefined
     };
   }
 
@@ -142,7 +142,7 @@ export class ExtensionRuntime {
           messageCount: (changed.messages ?? context.messages).length,
           continuation: context.continuation,
           modelId: modelIdOf(changed.model ?? context.model),
-          ...(context.body && { body: context.body })
+          body: context.body
         }),
       answered: ({ name, permissions }, answer) => {
         const bounds = {

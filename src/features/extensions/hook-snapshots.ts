@@ -45,13 +45,13 @@ export function turnSnapshot(event: TurnEvent): Record<string, unknown> {
 
 /** The step of a call is not known before it runs. */
 export function callSnapshot({ toolName, toolCallId, input, dynamic }: CallEvent): Record<string, unknown> {
-  return snapshotOf({ toolName, toolCallId, ...(dynamic === true && { dynamic }), input });
+  return snapshotOf({ toolName, toolCallId, dynamic: dynamic || undefined, input });
 }
 
 export function finishedCallSnapshot(event: FinishedCallEvent): Record<string, unknown> {
   const { toolName, toolCallId, input, dynamic, stepNumber, durationMs, success, output, error } = event;
   const outcome = success ? { output } : { error };
-  const details = { toolName, toolCallId, stepNumber, durationMs, success, ...(dynamic === true && { dynamic }) };
+  const details = { toolName, toolCallId, stepNumber, durationMs, success, dynamic: dynamic || undefined };
   return snapshotOf({ ...details, ...outcome, input });
 }
 

@@ -92,7 +92,7 @@ export function hostFunctions(manifest: CheckedManifest, init: HostBridgeInit, s
     // What a message says is no target.
     const isNamed = name !== "sendMessage" && typeof args[0] === "string";
     const target = isNamed ? String(args[0]).slice(0, 200) : undefined;
-    init.emit?.({ name: extensionName, method: String(name), ...(target !== undefined && { target }) });
+    init.emit?.({ name: extensionName, method: String(name), target });
     return value;
   };
   return {

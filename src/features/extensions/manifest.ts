@@ -84,11 +84,11 @@ export function checkManifest(manifest: unknown): CheckedManifest {
   return {
     name,
     version,
-    ...(text !== undefined && { description: text }),
-    ...(origin === "model" && { origin }),
+    description: text,
+    origin: origin === "model" ? origin : undefined,
     permissions: checkPermissions(name, isObject(permissions) ? permissions : {}),
     context: checkBlocks(name, context),
-    ...(hooks !== undefined && { hooks: checkHooks(name, hooks) })
+    hooks: hooks !== undefined ? checkHooks(name, hooks) : undefined
   };
 }
 
@@ -116,8 +116,8 @@ function checkBlocks(name: string, given: unknown): ExtensionContext[] {
       label,
       // One of the list above.
       type: type as ExtensionContext["type"],
-      ...(typeof description === "string" && { description: description.slice(0, MAX_TEXT_CHARS) }),
-      ...(maxTokens !== undefined && { maxTokens })
+      description: typeof description === "string" ? description.slice(0, MAX_TEXT_CHARS) : undefined,
+      maxTokens
     };
   });
   const labels = new Set(checked.map(({ label }) => label));

@@ -269,8 +269,8 @@ export class FiberRecovery {
     return {
       ...base,
       status: row.status,
-      ...(row.idempotency_key === null ? {} : { idempotencyKey: row.idempotency_key }),
-      ...(metadata === undefined ? {} : { metadata })
+      idempotencyKey: row.idempotency_key ?? undefined,
+      metadata
     };
   }
 

@@ -266,7 +266,7 @@ export class Fibers {
     const { work, recovering } = currentDurable() ?? {};
     if (recovering?.name === name) return { work: recovering.work, recovered: recovering.id, continues: true };
     const own = new DurableWork(work?.nextKey() ?? `fiber:${id}`);
-    return { work: own, continues: false, ...(recovering && { recovered: recovering.id }) };
+    return { work: own, continues: false, recovered: recovering?.id };
   }
 
   /** The columns of a new row that say so. */
@@ -276,7 +276,7 @@ export class Fibers {
       work: work.key,
       calls: from?.calls ?? work.calls,
       replaces: recovered,
-      ...(typeof from?.snapshot === "string" && { snapshot: from.snapshot })
+      snapshot: typeof from?.snapshot === "string" ? from.snapshot : undefined
     };
   }
 

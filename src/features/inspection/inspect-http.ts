@@ -122,9 +122,9 @@ async function decide(body: Record<string, unknown>, source: InspectionSource): 
   const { refused } = await source.decide({
     id,
     isApproved: decision === "approve",
-    ...(typeof reason === "string" && { reason }),
-    ...(typeof by === "string" && { by }),
-    ...(typeof inputHash === "string" && { inputHash })
+    reason: typeof reason === "string" ? reason : undefined,
+    by: typeof by === "string" ? by : undefined,
+    inputHash: typeof inputHash === "string" ? inputHash : undefined
   });
   return refused === undefined ? json({ decided: true }) : json({ error: refused }, 409);
 }
@@ -138,11 +138,11 @@ async function tryAgain(
   if (typeof turnId !== "string") return json({ error: 'Send { "turnId": "…" } with what to change.' }, 400);
   const request: TryRequest = {
     turnId,
-    ...(typeof system === "string" && { system }),
-    ...(typeof model === "string" && model !== "" && { model }),
-    ...(typeof question === "string" && { question }),
-    ...(Array.isArray(without) && { without: without.filter((id) => typeof id === "string") }),
-    ...(isObject(toolResults) && { toolResults })
+    system: typeof system === "string" ? system : undefined,
+    model: typeof model === "string" && model !== "" ? model : undefined,
+    question: typeof question === "string" ? question : undefined,
+    without: Array.isArray(without) ? without.filter((id) => typeof id === "string") : undefined,
+    toolResults: isObject(toolResults) ? toolResults : undefined
   };
   return found(await source.tryTurn(request, signal ?? new AbortController().signal));
 }

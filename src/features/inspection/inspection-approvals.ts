@@ -86,7 +86,7 @@ function decisionOf(
     kind: why === "approval" ? "tool" : "action",
     name: toolNameOf(part),
     approved: why === "approval" ? part.approval?.approved === true : !isRefused,
-    ...(isExpired && { expired: true }),
+    expired: isExpired || undefined,
     by: decidedBy ?? entry?.approver ?? null,
     reason: typeof reason === "string" ? reason.slice(0, 500) : null,
     at: why === "action" ? (entry?.startedAt ?? at) : at

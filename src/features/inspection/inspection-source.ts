@@ -149,8 +149,8 @@ export class ThinkInspection implements InspectionSource {
       const { reason, by } = decision;
       const answer = {
         ...{ toolCallId: id, approved: isApproved, autoContinue: true },
-        ...(reason !== undefined && { reason }),
-        ...(by !== undefined && { by })
+        reason,
+        by
       };
       const outcome = await this.#services.turns.answerApproval(answer);
       return outcome.changed ? {} : { refused: outcome.refused?.message ?? "It was decided already." };

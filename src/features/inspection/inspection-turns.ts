@@ -72,7 +72,7 @@ export class InspectedTurns {
       head: this.head,
       turns: [...open, ...settled],
       changes: this.#changes({ after: from, before }),
-      ...(rows.length > limit && oldest !== undefined && { next: oldest })
+      next: rows.length > limit ? oldest : undefined
     };
   }
 

@@ -103,7 +103,7 @@ function answeringTools(tools: ToolSet, results: RecordedResults, calls: TriedCa
     shown.map(([name, { description, inputSchema }]) => [
       name,
       {
-        ...(typeof description === "string" && { description }),
+        description: typeof description === "string" ? description : undefined,
         inputSchema: inputSchema ?? jsonSchema({ type: "object" }),
         execute: (input: unknown) => {
           const known = results.take(name, input);

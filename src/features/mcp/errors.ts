@@ -44,7 +44,7 @@ export const mcpErrors = errorTable(ThinkError, {
   McpOptionsError: (problem: string, hint?: string) => ({
     code: "mcp-invalid-options",
     message: problem,
-    ...(hint !== undefined && { hint })
+    hint
   }),
   McpLimitError: (limit: number) => ({
     code: "mcp-too-many-servers",
@@ -60,7 +60,7 @@ export const mcpErrors = errorTable(ThinkError, {
   McpAuthorizationError: (message: string, hint?: string) => ({
     code: "mcp-authorization-failed",
     message,
-    ...(hint !== undefined && { hint })
+    hint
   }),
   UnknownMcpServerError: (id: string) => ({
     code: "mcp-unknown-server",

@@ -148,7 +148,7 @@ function partOf(agent: McpTurnMembers, manager: McpManager): TurnPart {
     limit: agent.maxMcpTools
   });
   const notes = notesOn(manager, omitted);
-  return { tools: { mcp: tools }, ...(notes !== "" && { prompt: [{ label: "mcp", text: notes }] }) };
+  return { tools: { mcp: tools }, prompt: notes !== "" ? [{ label: "mcp", text: notes }] : undefined };
 }
 
 /** What is missing, for the model and for readers of an explained prompt. No text of a server is part of it. */

@@ -66,7 +66,7 @@ export async function openLink(init: LinkInit): Promise<Link> {
     await client.connect(transport, {
       signal,
       timeout: NO_TIMEOUT_MS,
-      ...((resumed !== null || init.isLegacy) && { prior: { kind: "legacy" as const } })
+      prior: resumed !== null || init.isLegacy ? { kind: "legacy" as const } : undefined
     });
     signal.throwIfAborted();
   } catch (error) {
@@ -84,13 +84,11 @@ function createTransport(init: LinkInit, resumed: StoredSession | null) {
   const options = {
     fetch: resumed === null ? fetch : resumingFetch(resumed, fetch),
     requestInit: { headers: { ...record.options.headers } },
-    ...(login !== undefined && {
-      authProvider: {
-        token: () => login.token(),
-        onUnauthorized: (refusal: { response: Response }) =>
-          login.onUnauthorized({ response: refusal.response, fetchFn: init.fetch })
-      }
-    })
+    authProvider: login && {
+      token: () => login.token(),
+      onUnauthorized: (refusal: { response: Response }) =>
+        login.onUnauthorized({ response: refusal.response, fetchFn: init.fetch })
+    }
   };
   const url = new URL(record.url);
   if (init.kind === "sse") return new sdk.SSEClientTransport(url, options);
@@ -198,7 +196,7 @@ function sessionOf(client: Client, id: string, { instructions, capabilities }: A
       protocolVersion,
       capabilities: capabilities ?? {},
       serverInfo,
-      ...(instructions !== null && { instructions })
+      instructions: instructions ?? undefined
     }
   };
 }

@@ -92,9 +92,9 @@ export class Login {
     const result = await sdk.auth(flow, {
       serverUrl: new URL(server.url),
       authorizationCode: code,
-      ...(iss !== undefined && { iss }),
-      ...(pending.scope !== undefined && { scope: pending.scope }),
-      ...(pending.resourceMetadataUrl !== undefined && { resourceMetadataUrl: new URL(pending.resourceMetadataUrl) }),
+      iss,
+      scope: pending.scope,
+      resourceMetadataUrl: pending.resourceMetadataUrl !== undefined ? new URL(pending.resourceMetadataUrl) : undefined,
       fetchFn: fetch
     });
     if (result !== "AUTHORIZED") throw mcpErrors.McpAuthorizationError("The server did not accept the login.");
@@ -111,8 +111,8 @@ export class Login {
     const watched = watchPosts(fetchFn);
     const result = await sdk.auth(this.#flow(page.methods()), {
       serverUrl: new URL(server.url),
-      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
-      ...(scope !== undefined && { scope }),
+      resourceMetadataUrl,
+      scope,
       fetchFn: watched.fetch
     });
     if (result === "AUTHORIZED") return;
@@ -163,8 +163,8 @@ class LoginPage {
     const now = clock.now();
     const value: PendingLogin = {
       verifier: this.#verifier,
-      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
-      ...(scope !== undefined && { scope })
+      resourceMetadataUrl,
+      scope
     };
     store.transaction(() => {
       store.writeLogin(server, this.#nonce, { value, expiresAt: now + LOGIN_LIFETIME_MS, now });
@@ -218,7 +218,7 @@ function pendingLoginOf(login: unknown): PendingLogin {
   const { verifier, resourceMetadataUrl, scope } = login;
   return {
     verifier: verifier as string,
-    ...(typeof resourceMetadataUrl === "string" && { resourceMetadataUrl }),
-    ...(typeof scope === "string" && { scope })
+    resourceMetadataUrl: typeof resourceMetadataUrl === "string" ? resourceMetadataUrl : undefined,
+    scope: typeof scope === "string" ? scope : undefined
   };
 }

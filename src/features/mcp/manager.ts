@@ -199,7 +199,7 @@ export class McpManager implements McpClients {
       approval: options.approval,
       warn: this.#services.warn,
       call: ({ serverId, tool }, input, signal) => this.#callListed(serverId, { tool, input }, { signal }),
-      ...(options.limit !== undefined && { limit: options.limit })
+      limit: options.limit
     });
   }
 
@@ -215,7 +215,7 @@ export class McpManager implements McpClients {
       ({ client }, limits) =>
         client.callTool(params, {
           ...limits,
-          ...(definition !== undefined && { toolDefinition: mutable(definition) })
+          toolDefinition: definition && mutable(definition)
         }),
       options
     );
@@ -231,7 +231,7 @@ export class McpManager implements McpClients {
     options: McpRequestOptions = {}
   ): Promise<unknown> {
     const connection = this.#connection(this.#require(prompt.serverId));
-    const params = { name: prompt.name, ...(prompt.arguments !== undefined && { arguments: prompt.arguments }) };
+    const params = { name: prompt.name, arguments: prompt.arguments };
     return connection.request(({ client }, limits) => client.getPrompt(params, limits), options);
   }
 
@@ -472,5 +472,5 @@ export class McpManager implements McpClients {
 /** The client's type of a tool has mutable lists. */
 function mutable(tool: McpTool) {
   const { name, inputSchema, outputSchema } = tool;
-  return { name, inputSchema: structuredClone(inputSchema), ...(outputSchema && { outputSchema }) };
+  return { name, inputSchema: structuredClone(inputSchema), outputSchema };
 }

@@ -114,7 +114,7 @@ export class Protocol {
       fetch: this.#fetch(record),
       onAuthorizationUrl: (authUrl) => {
         const clientId = store.get(id)?.clientId;
-        emit("mcp:client:authorize", { serverId: id, authUrl, ...(clientId && { clientId }) });
+        emit("mcp:client:authorize", { serverId: id, authUrl, clientId: clientId ?? undefined });
       }
     });
   }

@@ -39,17 +39,17 @@ export function readPrompts(listed: readonly unknown[], warn: Warn): McpPrompt[]
     const given = Array.isArray(entry["arguments"]) ? entry["arguments"].slice(0, MAX_LIST_ITEMS) : undefined;
     const args = given?.filter(isNamed).map(({ name: argument, description, required }) => ({
       name: argument,
-      ...(typeof description === "string" && { description: description.slice(0, MAX_DESCRIPTION_CHARS) }),
-      ...(typeof required === "boolean" && { required })
+      description: typeof description === "string" ? description.slice(0, MAX_DESCRIPTION_CHARS) : undefined,
+      required: typeof required === "boolean" ? required : undefined
     }));
-    return { name, ...wording(entry), ...(args !== undefined && { arguments: args }) };
+    return { name, ...wording(entry), arguments: args };
   });
 }
 
 export function readResources(listed: readonly unknown[], warn: Warn): McpResource[] {
   return readEntries(listed, { key: "uri", warn }, (entry, uri) => {
     const { size } = entry;
-    return { uri, ...naming(entry, uri), ...(typeof size === "number" && { size }) };
+    return { uri, ...naming(entry, uri), size: typeof size === "number" ? size : undefined };
   });
 }
 
@@ -90,8 +90,8 @@ function readEntries<T>(
 function wording(entry: Entry): { title?: string; description?: string } {
   const { title, description } = entry;
   return {
-    ...(typeof title === "string" && { title: title.slice(0, MAX_TITLE_CHARS) }),
-    ...(typeof description === "string" && { description: description.slice(0, MAX_DESCRIPTION_CHARS) })
+    title: typeof title === "string" ? title.slice(0, MAX_TITLE_CHARS) : undefined,
+    description: typeof description === "string" ? description.slice(0, MAX_DESCRIPTION_CHARS) : undefined
   };
 }
 
@@ -100,7 +100,7 @@ function naming(entry: Entry, key: string): { name: string; title?: string; desc
   return {
     name: (typeof name === "string" ? name : key).slice(0, MAX_NAME_CHARS),
     ...wording(entry),
-    ...(typeof mimeType === "string" && { mimeType: mimeType.slice(0, MAX_NAME_CHARS) })
+    mimeType: typeof mimeType === "string" ? mimeType.slice(0, MAX_NAME_CHARS) : undefined
   };
 }
 

@@ -107,7 +107,7 @@ export function storedOptions(options: McpServerOptions): StoredOptions {
 export function changedOptions(stored: StoredOptions, given: McpServerOptions): StoredOptions {
   const next = storedOptions(given);
   return {
-    ...(stored.isAdded && { isAdded: stored.isAdded }),
+    isAdded: stored.isAdded,
     clientName: given.client?.name === undefined ? stored.clientName : next.clientName,
     clientVersion: given.client?.version === undefined ? stored.clientVersion : next.clientVersion,
     headers: given.transport?.headers === undefined ? stored.headers : next.headers,

@@ -57,7 +57,7 @@ function optionsOf({ server_options: text }: OriginalServer) {
   if (!parsed?.ok || !isObject(parsed.value)) return storedOptions({});
   const { client, transport, retry } = parsed.value as McpServerOptions;
   try {
-    return storedOptions({ ...(client && { client }), ...(transport && { transport }), ...(retry && { retry }) });
+    return storedOptions({ client, transport, retry });
   } catch (error) {
     console.warn("Options of an MCP server are not those that everthink takes; it gets the defaults.", error);
     return storedOptions({});

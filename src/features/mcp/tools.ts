@@ -78,9 +78,9 @@ export function toolInfo({ serverId, serverName, tool }: ListedTool): McpToolInf
     serverName,
     name,
     key: toolKey(serverId, name),
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(annotations !== undefined && { annotations })
+    title,
+    description,
+    annotations
   };
 }
 
@@ -131,12 +131,12 @@ function converted(listed: ListedTool, info: McpToolInfo, call: CallMcpTool): To
   const source = { serverId: info.serverId, serverName: info.serverName, toolName: info.name };
   const made: Tool = {
     description: description ?? "",
-    ...(title !== undefined && { title }),
+    title,
     // Part of the tool's part in the message: what an approval card shows about it.
     metadata: { mcp: { ...source, ...(annotations !== undefined && { annotations: { ...annotations } }) } },
     // Checked by checkToolSchema.
     inputSchema: plainJsonSchema(inputSchema),
-    ...(outputSchema !== undefined && { outputSchema: plainJsonSchema(outputSchema) }),
+    outputSchema: outputSchema && plainJsonSchema(outputSchema),
     execute: async (input: unknown, { abortSignal }) => call(listed, input, abortSignal),
     toModelOutput: ({ output }) => modelOutput(output)
   };

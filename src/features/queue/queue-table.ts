@@ -239,7 +239,7 @@ export function toItem<T = unknown>(row: QueueRow): QueueItem<T> {
     payload: (payload.ok ? payload.value : null) as T,
     callback: row.callback,
     created_at: Math.floor(row.created_at / 1000),
-    ...(retry === undefined ? {} : { retry })
+    retry
   };
 }
 

@@ -97,7 +97,7 @@ export function toSchedule<T>(row: ScheduleRow, timing: ScheduleTiming, payload:
     id: row.id,
     callback: row.callback,
     payload,
-    ...(retry === undefined ? {} : { retry }),
+    retry,
     time: Math.floor(row.time_ms / 1000),
     ...timing
   };

@@ -46,7 +46,7 @@ export function openSubmissions(services: ChatServices): SubmissionsFeature {
   });
   const accept: SubmissionsFeature["accept"] = async (input, options = {}) => {
     const { channel } = options;
-    const messages = submittedMessages(input, { newId: () => ids.next(), ...(channel !== undefined && { channel }) });
+    const messages = submittedMessages(input, { newId: () => ids.next(), channel });
     return kept.submit(messages, options);
   };
   return {

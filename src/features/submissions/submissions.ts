@@ -116,7 +116,7 @@ export class Submissions implements TurnArchive {
     if (!isNew) {
       // A retry is also a wake-up.
       this.drain();
-      return { ...this.#inspect(row), accepted: false, ...(conflict && { conflict }) };
+      return { ...this.#inspect(row), accepted: false, conflict };
     }
     const accepted = this.#inspect(row);
     // Durable before user code runs: the process may die in the hook.
@@ -141,8 +141,8 @@ export class Submissions implements TurnArchive {
     checkName(idempotencyKey, "idempotencyKey");
     const request: SubmissionRequest = {
       messages,
-      ...(body !== undefined && { body }),
-      ...(channel !== undefined && { channel })
+      body,
+      channel
     };
     const encoded = { request: encodeRequest(request), metadata: encodeMetadata(metadata) };
     const fingerprint = requestFingerprint(request);
@@ -239,7 +239,7 @@ export class Submissions implements TurnArchive {
     else if (previousStatus === "pending") this.#cancelPending(row, reason);
     else return { outcome: "already_terminal", ...known, submission: this.#inspect(row) };
     const submission = this.inspect(id);
-    return { outcome: "cancelled", ...known, ...(submission && { submission }) };
+    return { outcome: "cancelled", ...known, submission: submission ?? undefined };
   }
 
   #cancelRunning(id: string, reason: unknown): void {
@@ -372,8 +372,8 @@ export class Submissions implements TurnArchive {
       requestId: id,
       trigger: "submission",
       input: messages,
-      ...(given !== undefined && { body: given }),
-      ...(channel !== undefined && { channel }),
+      body: given,
+      channel,
       clientTools: turns.clientTools
     });
     const submission = this.inspect(id);
@@ -390,14 +390,16 @@ export class Submissions implements TurnArchive {
 
   #inspect(row: SubmissionRow): ThinkSubmissionInspection {
     const idempotencyKey = keyOf(row);
-    const metadata = row.metadata === null ? undefined : parseJson(row.metadata);
+    const stored = row.metadata === null ? undefined : parseJson(row.metadata);
+    // What was stored is JSON.
+    const metadata =
+      stored?.ok && isObject(stored.value) ? (stored.value as Record<string, SubmissionValue>) : undefined;
     return {
       submissionId: row.id,
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      idempotencyKey,
       requestId: row.id,
       ...this.#statusFields(row),
-      // What was stored is JSON.
-      ...(metadata?.ok && isObject(metadata.value) && { metadata: metadata.value as Record<string, SubmissionValue> }),
+      metadata,
       createdAt: row.created_at
     };
   }
@@ -411,10 +413,10 @@ export class Submissions implements TurnArchive {
     return {
       status: row.status,
       completedAt: row.settled_at,
-      ...(row.error !== null && { error: row.error }),
-      ...(row.started_at !== null && { startedAt: row.started_at }),
-      ...(row.message_id !== null && { messageId: row.message_id }),
-      ...(output?.ok && { output: output.value as SubmissionValue })
+      error: row.error ?? undefined,
+      startedAt: row.started_at ?? undefined,
+      messageId: row.message_id ?? undefined,
+      output: output?.ok ? (output.value as SubmissionValue) : undefined
     };
   }
 

@@ -56,8 +56,8 @@ async function accept(request: Request, port: SubmitPort): Promise<Response> {
   if (metadata !== undefined && !isObject(metadata)) return json({ error: "metadata must be an object." }, 400);
   const key = keyOf(request);
   const options = {
-    ...(key !== undefined && { idempotencyKey: key }),
-    ...(metadata && { metadata: ownMetadata(metadata) })
+    idempotencyKey: key,
+    metadata: metadata && ownMetadata(metadata)
   };
   try {
     return answer(await port.submit(input, options));

@@ -36,9 +36,9 @@ export function readWorkflowPrompt(metadata: string | null): WorkflowPrompt | un
   if (typeof name !== "string" || typeof id !== "string" || typeof eventType !== "string") return undefined;
   return {
     workflow: { name, id, stepName: String(stepName), eventType },
-    ...(isObject(output) && isObject(output["schema"]) && { output: { schema: output["schema"] } }),
-    ...(typeof maxSteps === "number" && { maxSteps }),
-    ...(typeof modelHint === "string" && { modelHint }),
+    output: isObject(output) && isObject(output["schema"]) ? { schema: output["schema"] } : undefined,
+    maxSteps: typeof maxSteps === "number" ? maxSteps : undefined,
+    modelHint: typeof modelHint === "string" ? modelHint : undefined,
     fingerprint: String(fingerprint)
   };
 }

@@ -169,7 +169,7 @@ export class ScheduledTasks {
     const origin = { source: "scheduled-task", ownerKey: this.#ownerKey(), taskId, scheduledFor, schedule };
     const { submissionId } = await submit(
       [{ id: `task-${occurrenceKey}`, role: "user", parts: [{ type: "text", text }] }],
-      { idempotencyKey, metadata: { ...metadata, ...origin }, ...(channel !== undefined && { channel }) }
+      { idempotencyKey, metadata: { ...metadata, ...origin }, channel }
     );
     return resultOf(clock.now(), { last_outcome: "submitted", last_submission_id: submissionId });
   }
@@ -185,8 +185,8 @@ export class ScheduledTasks {
       idempotencyKey: `think-schedule:${this.#ownerKey()}:${occurrenceKey}`,
       schedule: rule.text,
       scheduleKind: rule.kind,
-      ...(rule.kind === "wall-clock" && { timezone: rule.timezone }),
-      ...(metadata !== undefined && { metadata })
+      timezone: rule.kind === "wall-clock" ? rule.timezone : undefined,
+      metadata
     };
   }
 
@@ -283,11 +283,11 @@ function infoOf({ rule }: DeclaredTask, row: TaskRow): ThinkScheduledTaskInfo {
     taskId: row.task_id,
     schedule: rule.text,
     scheduleKind: rule.kind,
-    ...(rule.kind === "wall-clock" && { timezone: rule.timezone }),
-    ...(row.next_run_at !== null && { nextRunAt: row.next_run_at }),
-    ...(row.last_run_at !== null && { lastRunAt: row.last_run_at }),
-    ...(row.last_outcome !== null && { lastOutcome: row.last_outcome }),
-    ...(row.last_submission_id !== null && { lastSubmissionId: row.last_submission_id }),
-    ...(row.last_error !== null && { lastError: row.last_error })
+    timezone: rule.kind === "wall-clock" ? rule.timezone : undefined,
+    nextRunAt: row.next_run_at ?? undefined,
+    lastRunAt: row.last_run_at ?? undefined,
+    lastOutcome: row.last_outcome ?? undefined,
+    lastSubmissionId: row.last_submission_id ?? undefined,
+    lastError: row.last_error ?? undefined
   };
 }

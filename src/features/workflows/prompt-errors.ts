@@ -17,7 +17,7 @@ export class ThinkPromptError extends ThinkError {
   readonly status: ThinkSubmissionStatus;
 
   constructor({ submissionId, status, message, code, hint, cause }: PromptFailure) {
-    super({ code, message, ...(hint !== undefined && { hint }), ...(cause !== undefined && { cause }) });
+    super({ code, message, hint, cause });
     this.submissionId = submissionId;
     this.status = status;
   }

@@ -132,7 +132,7 @@ async function runApproval(init: PromptStepInit, name: string, options: Approval
   const eventType = `think-approval-${hash(`${workflowName}:${workflowId}:${name}:${key ?? ""}`)}`;
   const stepName = key === undefined ? name : `${name}:${hash(key)}`;
   const workflow = { name: workflowName, id: workflowId, stepName: name, eventType };
-  const question: WorkflowQuestion = { workflow, summary, input, ...(risk !== undefined && { risk }) };
+  const question: WorkflowQuestion = { workflow, summary, input, risk };
   const executionId = await step.do(`${stepName}:ask`, SUBMIT_RETRIES, () => agent.internal_askApproval(question));
   try {
     const { payload } = await step.waitForEvent<ApprovalResult>(`${stepName}:wait`, {
@@ -140,7 +140,7 @@ async function runApproval(init: PromptStepInit, name: string, options: Approval
       ...(timeout !== undefined && { timeout })
     });
     const { approved, reason, by } = payload;
-    return { approved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
+    return { approved, reason, by };
   } catch (error) {
     await cancel(step, `${stepName}:withdraw`, () => agent.internal_withdrawApproval(executionId));
     throw new ThinkApprovalTimeoutError(executionId, error);
@@ -166,9 +166,9 @@ async function askedOf(init: PromptStepInit, name: string, options: PromptOption
   const fingerprint = hash(canonicalJson([prompt, schema ?? null]));
   const workflow: WorkflowPrompt = {
     workflow: { name: workflowName, id: workflowId, stepName: name, eventType },
-    ...(schema && { output: { schema: schema as Record<string, unknown> } }),
-    ...(maxSteps !== undefined && { maxSteps }),
-    ...(model !== undefined && { modelHint: model }),
+    output: schema ? { schema: schema as Record<string, unknown> } : undefined,
+    maxSteps,
+    modelHint: model,
     fingerprint
   };
   return {
@@ -177,7 +177,7 @@ async function askedOf(init: PromptStepInit, name: string, options: PromptOption
     options: {
       idempotencyKey,
       metadata: { ...metadata, [PROMPT_KEY]: workflow },
-      ...(channel !== undefined && { channel })
+      channel
     },
     eventType,
     fingerprint

@@ -71,7 +71,7 @@ function openPrompts({ agent, sql, clock, overrides }: ChatServices): WorkflowPr
 }
 
 function askedOf({ maxSteps, modelHint }: WorkflowPrompt): TurnPart {
-  return { ...(maxSteps !== undefined && { maxSteps }), ...(modelHint !== undefined && { modelHint }) };
+  return { maxSteps, modelHint };
 }
 
 function finalAnswer(prompt: WorkflowPrompt, message: UIMessage | undefined, toolName: string): FinalAnswer {

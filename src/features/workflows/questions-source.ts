@@ -44,7 +44,7 @@ async function decideQuestion(
   }
   const refusal = await questionRefusal(agent, asked, { isApproved, by });
   if (refusal !== undefined) return refused(executionId, refusal);
-  const decision = { approved: isApproved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
+  const decision = { approved: isApproved, reason, by };
   return questions.decide(asked, decision) ? decision : noActions(executionId);
 }
 
@@ -90,7 +90,7 @@ function approvalOf({ executionId, inputHash, workflow, summary, input, risk }: 
       summary,
       input,
       permissions: [],
-      ...(risk !== undefined && { risk }),
+      risk,
       kind: "durable-pause"
     },
     inputHash

@@ -64,6 +64,6 @@ export function createCodemodeRuntime(options: CreateCodemodeRuntimeOptions): Ex
   const { executor, name = "default", ...rest } = options;
   if (!(executor instanceof DynamicWorkerExecutor)) return createExecuteRuntime({ ...rest, executor, name }).runtime;
   const { loader, timeout, globalOutbound } = executor.options;
-  const isolates = { loader, ...(timeout !== undefined && { timeout }), ...(globalOutbound && { globalOutbound }) };
+  const isolates = { loader, timeout, globalOutbound };
   return createExecuteRuntime({ ...rest, ...isolates, name }).runtime;
 }

@@ -70,8 +70,8 @@ function resultOf(returned: unknown): ExecutorResult {
   const message = isObject(error) ? String(error["message"]) : undefined;
   return {
     result: value,
-    ...(message !== undefined && { error: message }),
-    ...(printed.length > 0 && { logs: printed })
+    error: message,
+    logs: printed.length > 0 ? printed : undefined
   };
 }
 

@@ -137,10 +137,10 @@ function methodOf(listed: McpToolListing, call: CallListed): ConnectorTool {
   const { description, inputSchema, outputSchema, annotations } = listed;
   const mayBeRepeated = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
   return {
-    ...(mayBeRepeated && { onUnknownOutcome: "retry" as const }),
-    ...(description !== undefined && { description }),
-    ...(inputSchema !== undefined && { inputSchema: inlineRefs(inputSchema, inputSchema) }),
-    ...(outputSchema !== undefined && { outputSchema: inlineRefs(outputSchema, outputSchema) }),
+    onUnknownOutcome: mayBeRepeated ? ("retry" as const) : undefined,
+    description,
+    inputSchema: inputSchema && inlineRefs(inputSchema, inputSchema),
+    outputSchema: outputSchema && inlineRefs(outputSchema, outputSchema),
     execute: async (args, context) => resultValue(await call(isObject(args) ? args : {}, context))
   };
 }

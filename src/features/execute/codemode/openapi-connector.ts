@@ -64,7 +64,7 @@ export abstract class OpenApiConnector<Env = unknown> extends CodemodeConnector<
   #method(operation: OpenApiOperation): ConnectorTool {
     return {
       description: operation.description,
-      ...(SAFE_METHODS.has(operation.httpMethod.toUpperCase()) && { onUnknownOutcome: "retry" as const }),
+      onUnknownOutcome: SAFE_METHODS.has(operation.httpMethod.toUpperCase()) ? ("retry" as const) : undefined,
       get inputSchema() {
         return operation.inputSchema();
       },
@@ -128,7 +128,7 @@ function requestOf(operation: OpenApiOperation, args: Record<string, unknown>): 
   }
   const { body } = args;
   const request = { method, path: checkedPath(path), query, headers: sendable(headers) };
-  return { ...request, ...(body !== undefined && { body }), ...(operationId !== undefined && { operationId }) };
+  return { ...request, body, operationId };
 }
 
 function plainRequest(args: unknown): OpenApiRequest {
@@ -141,7 +141,7 @@ function plainRequest(args: unknown): OpenApiRequest {
     path: checkedPath(String(path)),
     query: texts(query),
     headers: sendable(texts(headers)),
-    ...(body !== undefined && { body })
+    body
   };
 }
 

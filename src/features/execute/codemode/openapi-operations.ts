@@ -63,7 +63,7 @@ function operationOf({ spec, path, httpMethod, item, operation, taken }: Operati
     method: freeName(wanted, taken),
     httpMethod: httpMethod.toUpperCase(),
     path,
-    ...(typeof operationId === "string" && { operationId }),
+    operationId: typeof operationId === "string" ? operationId : undefined,
     description: [`${httpMethod.toUpperCase()} ${path}`, ...new Set(texts)].join(". "),
     parameters: described.map(({ argument, name, in: place }) => ({ argument, name, in: place })),
     inputSchema: () => (schema ??= inputSchemaOf(spec, operation, described)),

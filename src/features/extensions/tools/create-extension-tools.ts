@@ -153,7 +153,7 @@ class ExtensionLoads {
     const manifest = checkManifest({
       name,
       version,
-      ...(description !== undefined && { description }),
+      description,
       permissions: { workspace, network },
       // Its hooks would see everything that is said: none of them is called.
       hooks: [],
