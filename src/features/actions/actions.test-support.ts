@@ -169,7 +169,7 @@ export class Process {
 
   /** Everything it does by itself at a start. */
   async resume(): Promise<void> {
-    this.actions.resume();
+    this.actions.ready();
     await Promise.all(this.background);
     await settle();
   }
@@ -204,7 +204,9 @@ export class Process {
       inAgent: (work) => work(),
       background: (work) => void this.background.push(work.catch(() => undefined)),
       rearm: () => void (this.rearmed += 1),
-      actionFailed: () => undefined
+      actionFailed: () => undefined,
+      overrides: { authorizeTurn: () => true },
+      isOverridden: () => false
     };
   }
 

@@ -102,7 +102,7 @@ describe("a durable pause", () => {
     };
     expect(compiled.descriptorOf("call-1")).toEqual(descriptor);
     const { executionId } = output as PausedOutput;
-    expect(boot().actions.pendingApprovals()).toMatchObject([{ executionId, source: "action", descriptor }]);
+    expect(boot().actions.approvals.pendingApprovals()).toMatchObject([{ executionId, source: "action", descriptor }]);
     expect(world.events).toEqual([
       { type: "action:pause:created", payload: { action: "deploy", executionId, toolCallId: "call-1" } }
     ]);
@@ -125,9 +125,12 @@ describe("a durable pause", () => {
     const process = boot();
     const first = await park(process);
     const second = await park(process, { toolCallId: "call-2" });
-    expect(process.actions.pendingApprovals().map((approval) => approval.executionId)).toEqual([first, second]);
-    expect(process.actions.pendingApprovals(second)).toHaveLength(1);
-    expect(process.actions.pendingApprovals("actpause_none")).toEqual([]);
+    expect(process.actions.approvals.pendingApprovals().map((approval) => approval.executionId)).toEqual([
+      first,
+      second
+    ]);
+    expect(process.actions.approvals.pendingApprovals(second)).toHaveLength(1);
+    expect(process.actions.approvals.pendingApprovals("actpause_none")).toEqual([]);
   });
 
   it("of the same call parks once", async () => {
@@ -136,7 +139,7 @@ describe("a durable pause", () => {
     expect(rows()).toEqual(["parked"]);
     // Another input is another call, whatever id the provider gave it.
     expect(await park(process, { ref: "other" })).not.toBe(await park(process));
-    expect(process.actions.pendingApprovals().map(({ descriptor }) => descriptor.input)).toEqual([
+    expect(process.actions.approvals.pendingApprovals().map(({ descriptor }) => descriptor.input)).toEqual([
       { ref: "main" },
       { ref: "other" }
     ]);
@@ -163,11 +166,11 @@ describe("approving", () => {
     const executionId = await park(boot());
     const process = boot();
     const outcome = { deployed: "main", times: 1 };
-    expect(await process.actions.approveExecution(executionId, { by: "ada" })).toEqual(outcome);
+    expect(await process.actions.approvals.approveExecution(executionId, { by: "ada" })).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
     expect(rows()).toEqual([]);
-    expect(process.actions.pendingApprovals()).toEqual([]);
+    expect(process.actions.approvals.pendingApprovals()).toEqual([]);
     expect(process.actions.replyAttachments()).toEqual([]);
     expect(contexts).toMatchObject([{ requestId: "request-of-turn-1", toolCallId: "call-1", messages: [] }]);
     expect(process.actions.listActionLedger()).toMatchObject([
@@ -180,7 +183,7 @@ describe("approving", () => {
     const process = boot();
     const executionId = await park(process, { name: "release", ref: "broken" });
     const outcome = { error: { name: "Error", message: "no such reference" } };
-    expect(await process.actions.approveExecution(executionId)).toEqual(outcome);
+    expect(await process.actions.approvals.approveExecution(executionId)).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
   });
@@ -190,20 +193,20 @@ describe("approving", () => {
     const executionId = await park(process);
     const { actions } = process;
     const answers = await Promise.all([
-      actions.approveExecution(executionId),
-      actions.approveExecution(executionId),
-      actions.rejectExecution(executionId),
-      actions.approveExecution(executionId)
+      actions.approvals.approveExecution(executionId),
+      actions.approvals.approveExecution(executionId),
+      actions.approvals.rejectExecution(executionId),
+      actions.approvals.approveExecution(executionId)
     ]);
     expect(answers[0]).toEqual({ deployed: "main", times: 1 });
     for (const loser of answers.slice(1)) expect(loser).toMatchObject({ status: "error", executionId });
     expect(world.effects).toEqual({ deploy: 1 });
-    expect(await actions.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(await actions.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
     expect(turns()).toBe(1);
   });
 
   it("what does not exist is an answer, not a throw", async () => {
-    expect(await boot().actions.approveExecution("actpause_none")).toEqual({
+    expect(await boot().actions.approvals.approveExecution("actpause_none")).toEqual({
       status: "error",
       executionId: "actpause_none",
       error: expect.stringContaining("no longer pending")
@@ -212,7 +215,7 @@ describe("approving", () => {
 
   it("an action that no longer exists uses up the row and says so in the transcript", async () => {
     const executionId = await park(boot());
-    const answer = await boot({}, () => ({})).actions.approveExecution(executionId);
+    const answer = await boot({}, () => ({})).actions.approvals.approveExecution(executionId);
     expect(answer).toEqual({ status: "error", executionId, action: "deploy", error: expect.any(String) });
     expect(part()).toEqual(answer);
     expect(rows()).toEqual([]);
@@ -221,11 +224,11 @@ describe("approving", () => {
   it("another input than the one that was shown is refused, and the right one still can be", async () => {
     const process = boot();
     const executionId = await park(process);
-    expect(await process.actions.approveExecution(executionId, { inputHash: "other" })).toMatchObject({
+    expect(await process.actions.approvals.approveExecution(executionId, { inputHash: "other" })).toMatchObject({
       status: "error"
     });
     expect(rows()).toEqual(["parked"]);
-    expect(await process.actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
   });
 
   it("may be denied to the caller, who is judged by the stored grant", async () => {
@@ -237,10 +240,16 @@ describe("approving", () => {
     const grant = { allowed: true, grantedPermissions: ["deploy:run"] };
     const executionId = await park(boot(), { grant });
     const process = boot({ authorizeApproval });
-    expect(await process.actions.approveExecution(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
-    expect(await process.actions.rejectExecution(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
+    expect(await process.actions.approvals.approveExecution(executionId, { by: "bob" })).toMatchObject({
+      error: "Only Ada."
+    });
+    expect(await process.actions.approvals.rejectExecution(executionId, { by: "bob" })).toMatchObject({
+      error: "Only Ada."
+    });
     expect(rows()).toEqual(["parked"]);
-    expect(await process.actions.approveExecution(executionId, { by: "ada" })).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approvals.approveExecution(executionId, { by: "ada" })).toMatchObject({
+      deployed: "main"
+    });
     expect(seen.map(({ decision, by, grant: stored }) => [decision, by, stored])).toEqual([
       ["approve", "bob", grant],
       ["reject", "bob", grant],
@@ -261,10 +270,16 @@ describe("approving", () => {
   ])("is refused when authorizeApproval %s, and can be decided later", async (_how, authorizeApproval) => {
     const executionId = await park(boot());
     const process = boot({ authorizeApproval });
-    expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
-    expect(await process.actions.rejectExecution(executionId)).toMatchObject({ status: "error", executionId });
+    expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({
+      status: "error",
+      executionId
+    });
+    expect(await process.actions.approvals.rejectExecution(executionId)).toMatchObject({
+      status: "error",
+      executionId
+    });
     expect([rows(), world.effects, turns()]).toEqual([["parked"], {}, 0]);
-    expect(await boot().actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await boot().actions.approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
   });
 
   it("two pauses of one explicit key runs the effect once", async () => {
@@ -272,7 +287,10 @@ describe("approving", () => {
     const first = await park(process, { name: "release" });
     const second = await park(process, { name: "release", toolCallId: "call-2" });
     expect(
-      await Promise.all([process.actions.approveExecution(first), process.actions.approveExecution(second)])
+      await Promise.all([
+        process.actions.approvals.approveExecution(first),
+        process.actions.approvals.approveExecution(second)
+      ])
     ).toEqual(["main", "main"]);
     expect(world.effects).toEqual({ release: 1 });
     expect([part("call-1"), part("call-2")]).toEqual(["main", "main"]);
@@ -284,9 +302,9 @@ describe("rejecting", () => {
     const process = boot();
     const executionId = await park(process);
     const outcome = { status: "rejected", executionId, action: "deploy", reason: "Not this release" };
-    expect(await process.actions.rejectExecution(executionId, { reason: "Not this release", by: "ada" })).toEqual(
-      outcome
-    );
+    expect(
+      await process.actions.approvals.rejectExecution(executionId, { reason: "Not this release", by: "ada" })
+    ).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
     expect(world.effects).toEqual({});
@@ -298,14 +316,16 @@ describe("rejecting", () => {
 
   it("without a reason has one", async () => {
     const process = boot();
-    expect(await process.actions.rejectExecution(await park(process))).toMatchObject({ reason: "Rejected by user" });
+    expect(await process.actions.approvals.rejectExecution(await park(process))).toMatchObject({
+      reason: "Rejected by user"
+    });
   });
 
   it("does not stand in the way of the same key later", async () => {
     const process = boot();
-    await process.actions.rejectExecution(await park(process, { name: "release" }));
+    await process.actions.approvals.rejectExecution(await park(process, { name: "release" }));
     const again = await park(process, { name: "release", toolCallId: "call-2" });
-    expect(await process.actions.approveExecution(again)).toBe("main");
+    expect(await process.actions.approvals.approveExecution(again)).toBe("main");
   });
 });
 
@@ -314,7 +334,7 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.sql("DELETE FROM test_calls");
-    await process.actions.approveExecution(executionId);
+    await process.actions.approvals.approveExecution(executionId);
     expect(world.rows("SELECT text FROM test_notes")).toEqual([{ text: expect.stringContaining('"deployed":"main"') }]);
     expect(turns()).toBe(1);
   });
@@ -323,10 +343,10 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.unstored.add("message-of-turn-1");
-    expect(await process.actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
     expect([rows(), turns(), part()]).toEqual([["done"], 0, expect.objectContaining({ status: "paused" })]);
     world.unstored.clear();
-    process.actions.turnSettled("turn-1");
+    process.actions.settled({ turnId: "turn-1" });
     expect([rows(), turns(), part()]).toEqual([[], 1, { deployed: "main", times: 1 }]);
   });
 
@@ -334,7 +354,7 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.unstored.add("message-of-turn-1");
-    await process.actions.rejectExecution(executionId);
+    await process.actions.approvals.rejectExecution(executionId);
     process.kill();
     world.unstored.clear();
     await boot().resume();
@@ -344,10 +364,10 @@ describe("the outcome", () => {
   it("of a conversation that was cleared goes nowhere", async () => {
     const process = boot();
     const executionId = await park(process, { name: "release", ref: "endless" });
-    void process.actions.approveExecution(executionId);
+    void process.actions.approvals.approveExecution(executionId);
     await settle();
     world.sql("DELETE FROM test_calls");
-    process.actions.conversationCleared();
+    process.actions.cleared();
     await world.advance(30_000);
     expect([rows(), turns(), world.rows("SELECT text FROM test_notes")]).toEqual([[], 0, []]);
   });
@@ -358,8 +378,8 @@ describe("a call that was cut off after it parked", () => {
     const process = boot();
     const executionId = await park(process);
     world.sql(`UPDATE test_calls SET state = 'resolved', output = '"interrupted"'`);
-    expect(process.actions.pendingApprovals()).toEqual([]);
-    expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(process.actions.approvals.pendingApprovals()).toEqual([]);
+    expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
     expect([world.effects, rows(), part()]).toEqual([{}, [], "interrupted"]);
   });
 
@@ -367,7 +387,7 @@ describe("a call that was cut off after it parked", () => {
     const process = boot();
     await park(process);
     world.sql(`UPDATE test_calls SET state = 'resolved', output = '"interrupted"'`);
-    process.actions.turnSettled("turn-1");
+    process.actions.settled({ turnId: "turn-1" });
     expect(rows()).toEqual([]);
   });
 });
@@ -378,19 +398,19 @@ describe("an action that is never decided", () => {
     const executionId = await park(process);
     expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30 * DAY_MS);
     world.nowMs += 30 * DAY_MS;
-    expect(process.actions.pendingApprovals()).toEqual([]);
+    expect(process.actions.approvals.pendingApprovals()).toEqual([]);
     await process.actions.runDue();
     expect(part()).toEqual({ status: "expired", executionId, action: "deploy" });
     expect([rows(), turns(), process.actions.nextWake(world.nowMs)]).toEqual([[], 0, null]);
     expect(world.events.at(-1)).toEqual({ type: "action:pause:swept", payload: { swept: 1 } });
-    expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
   });
 
   it("expires also when the first call after its time is an approval", async () => {
     const process = boot();
     const executionId = await park(process);
     world.nowMs += 30 * DAY_MS;
-    expect(await process.actions.approveExecution(executionId)).toMatchObject({
+    expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({
       error: expect.stringContaining("expired")
     });
     expect(world.effects).toEqual({});
@@ -403,7 +423,7 @@ describe("an action that is never decided", () => {
     expect(process.actions.nextWake(world.nowMs)).toBeNull();
     world.nowMs += 1_000 * DAY_MS;
     await process.resume();
-    expect(await process.actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
   });
 });
 
@@ -415,7 +435,7 @@ describe("after a death while the approved action ran", () => {
       return { ...map, [name]: action(endless as typeof map.deploy.config) };
     });
     const executionId = await park(process, { name });
-    void process.actions.approveExecution(executionId, { by: "ada" }).catch(() => undefined);
+    void process.actions.approvals.approveExecution(executionId, { by: "ada" }).catch(() => undefined);
     await settle();
     expect(world.effects).toEqual({ [name]: 1 });
     expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30_000);
@@ -461,10 +481,10 @@ describe("after a death while the approved action ran", () => {
     const waiting = await park(process, { toolCallId: "call-2" });
     process.actions.resolveActionLedger("action:release:main", { output: "it was done" });
     await Promise.all(process.background);
-    expect(process.actions.pendingApprovals().map(({ executionId }) => executionId)).toEqual([waiting]);
+    expect(process.actions.approvals.pendingApprovals().map(({ executionId }) => executionId)).toEqual([waiting]);
     expect(part("call-2")).toMatchObject({ status: "paused" });
     expect(world.eventTypes()).not.toContain("action:pause:swept");
-    expect(await process.actions.approveExecution(waiting)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approvals.approveExecution(waiting)).toMatchObject({ deployed: "main" });
   });
 });
 
@@ -473,13 +493,13 @@ test("a row that cannot be read is set aside, the transcript says so, and everyt
   const executionId = await park(process);
   const other = await park(process, { toolCallId: "call-2" });
   world.sql('UPDATE cf_action_pauses SET input = \'{"ref":"evil"}\' WHERE execution_id = ?', executionId);
-  expect(process.actions.pendingApprovals().map((approval) => approval.executionId)).toEqual([other]);
-  expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error" });
+  expect(process.actions.approvals.pendingApprovals().map((approval) => approval.executionId)).toEqual([other]);
+  expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
   expect(part()).toMatchObject({ status: "error", executionId });
   expect(world.rows("SELECT source, row_key FROM cf_quarantine")).toEqual([
     { source: "cf_action_pauses", row_key: executionId }
   ]);
-  expect(await process.actions.approveExecution(other)).toMatchObject({ deployed: "main" });
+  expect(await process.actions.approvals.approveExecution(other)).toMatchObject({ deployed: "main" });
 });
 
 test("an outcome that cannot be stored is tried again", async () => {
@@ -487,7 +507,7 @@ test("an outcome that cannot be stored is tried again", async () => {
   const process = boot();
   const executionId = await park(process);
   world.sql("ALTER TABLE test_turns RENAME TO elsewhere");
-  expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
+  expect(await process.actions.approvals.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
   world.sql("ALTER TABLE elsewhere RENAME TO test_turns");
   expect(logged).toHaveBeenCalledOnce();
   logged.mockRestore();

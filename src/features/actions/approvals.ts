@@ -1,10 +1,16 @@
 // From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
+import { getCurrentAgent } from "../../agent/context.ts";
 import type { ActionMembers } from "./capability.ts";
 import type { ApprovalMembers } from "../approvals/capability.ts";
 import { approvalRefusal } from "../approvals/approval-check.ts";
-import type { ActionOutput, ApprovalDecision, PendingApproval } from "../../feature/approval-contract.ts";
+import type {
+  ActionOutput,
+  ApprovalDecision,
+  ApprovalSource,
+  PendingApproval
+} from "../../feature/approval-contract.ts";
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import type { Json } from "../../util/json.ts";
 import { truncateText } from "../../util/truncate-value.ts";
@@ -12,7 +18,7 @@ import { namedActions, type AnyAction } from "./descriptor.ts";
 import type { EffectOutcome, Effects } from "./effect.ts";
 import { errorEnvelope } from "./errors.ts";
 import type { Ledger, LedgerCall } from "./ledger.ts";
-import type { Parked, ParkedAction } from "./parked.ts";
+import { isPauseId, type Parked, type ParkedAction } from "./parked.ts";
 import { ledgerKey } from "./policies.ts";
 import { contextOf } from "./run.ts";
 import type { ActionsHost } from "./runtime.ts";
@@ -24,24 +30,26 @@ export const RETRY_MS = 60_000;
 /** While something runs, the object is woken after this: that wake finds what a process that died left. */
 const RECHECK_MS = 30_000;
 
-export interface ApprovalsInit {
-  readonly host: ActionsHost;
+/** What a decision reads and writes. */
+interface ApprovalStores {
   readonly parked: Parked;
   readonly ledger: Ledger;
   readonly effects: Effects;
 }
 
-export class Approvals {
-  readonly #init: ApprovalsInit;
+export class Approvals implements ApprovalSource {
+  readonly isInUse = true;
+  readonly owns = isPauseId;
+  readonly #init: ApprovalStores & { readonly host: ActionsHost };
   /** Rows this process is carrying out. */
   readonly #running = new Map<string, Promise<ActionOutput>>();
 
-  constructor(init: ApprovalsInit) {
-    this.#init = init;
+  constructor(host: ActionsHost, stores: ApprovalStores) {
+    this.#init = { host, ...stores };
   }
 
-  /** Oldest first, without rows whose call was cut off before it was recorded as parked. */
-  pending(executionId?: string): PendingApproval[] {
+  /** Lists the actions that wait, oldest first, without rows whose call was cut off before it was recorded as parked. */
+  pendingApprovals(executionId?: string): PendingApproval[] {
     const { parked, host } = this.#init;
     const now = host.clock.now();
     const waiting = parked
@@ -51,12 +59,15 @@ export class Approvals {
     return waiting.filter((row) => stateOf(row) !== "resolved").map(approvalOf);
   }
 
-  approve(executionId: string, decision: ApprovalDecision): Promise<ActionOutput> {
-    return this.#decide(executionId, { ...decision, state: "approved", reason: null });
+  approveExecution(executionId: string, decision: ApprovalDecision = {}): Promise<ActionOutput> {
+    return this.#decide(executionId, { ...byCaller(decision), state: "approved", reason: null });
   }
 
-  reject(executionId: string, decision: ApprovalDecision & { readonly reason?: string }): Promise<ActionOutput> {
-    return this.#decide(executionId, { ...decision, state: "rejected", reason: decision.reason ?? null });
+  rejectExecution(
+    executionId: string,
+    decision: ApprovalDecision & { readonly reason?: string } = {}
+  ): Promise<ActionOutput> {
+    return this.#decide(executionId, { ...byCaller(decision), state: "rejected", reason: decision.reason ?? null });
   }
 
   /** At a start: everything that is decided goes on, everything that is overdue expires. */
@@ -253,6 +264,12 @@ export class Approvals {
       return true;
     });
   }
+}
+
+/** Adds the client that calls, so that the continuation is its own stream. */
+function byCaller(decision: ApprovalDecision): ApprovalDecision {
+  const { connection } = getCurrentAgent();
+  return connection === undefined ? decision : { ...decision, origin: connection };
 }
 
 interface Decision extends ApprovalDecision {

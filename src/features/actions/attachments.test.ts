@@ -129,6 +129,6 @@ test("a turn without attachments writes nothing for them", () => {
   const process = boot();
   const before = process.sql.writes;
   process.actions.beginTurn("turn-1");
-  process.actions.turnSettled("turn-1");
+  process.actions.settled({ turnId: "turn-1" });
   expect(process.sql.writes).toBe(before);
 });

@@ -1,7 +1,6 @@
 // One effect under the ledger: claimed, executed with a deadline and a renewed lease, its result prepared and settled
 // together with its attachments. A call whose key another call of this process is executing waits for that one. What
 // comes out is always an output for the model; how it came about is returned beside it.
-import type { Clock, Sql } from "../../host/ports.ts";
 import { errorMessage } from "../../util/errors.ts";
 import type { Json } from "../../util/json.ts";
 import type { ActionContext } from "./descriptor.ts";
@@ -13,16 +12,11 @@ import { execute, type AskedCall } from "./policies.ts";
 import { prepareOutput, type PreparedOutput, type Results } from "./results.ts";
 import type { ActionsHost } from "./runtime.ts";
 
-export interface EffectPorts {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly emit: ActionsHost["emit"];
-  readonly validate: ActionsHost["validate"];
-  readonly failed: ActionsHost["actionFailed"];
+/** What an effect writes to. */
+interface EffectStores {
   readonly ledger: Ledger;
   readonly results: Results;
   readonly attachments: Attachments;
-  readonly leaseMs: () => number | false;
 }
 
 /** A call that was allowed to run. */
@@ -52,21 +46,23 @@ const RENEWALS_PER_LEASE = 3;
 const OVERTAKEN_RETRY_MS = 60_000;
 
 export class Effects {
-  readonly #ports: EffectPorts;
+  readonly #host: ActionsHost;
+  readonly #stores: EffectStores;
   readonly #running = new Map<string, Promise<EffectOutcome>>();
 
-  constructor(ports: EffectPorts) {
-    this.#ports = ports;
+  constructor(host: ActionsHost, stores: EffectStores) {
+    this.#host = host;
+    this.#stores = stores;
   }
 
   /** Never throws for what the action does. */
   async run(call: AllowedCall): Promise<EffectOutcome> {
     if (call.record === undefined) return this.#execute(call, undefined);
     call.turnSignal?.throwIfAborted();
-    const { emit, ledger } = this.#ports;
+    const { emit } = this.#host;
     const { key, action, inputHash } = call.record;
     const named = { action, key, inputHash };
-    const answer = ledger.claim(call.record);
+    const answer = this.#stores.ledger.claim(call.record);
     switch (answer.do) {
       case "run":
         return this.#owned(call, answer.claim);
@@ -98,7 +94,7 @@ export class Effects {
   #join(key: string, signal: AbortSignal | undefined): Promise<EffectOutcome> {
     // The ledger asked `isRunning` in this very step.
     const running = this.#running.get(key) ?? Promise.reject(new Error(`Nothing executes under "${key}".`));
-    return withDeadline({ clock: this.#ports.clock, signal, timeoutMs: 0 }, () => running);
+    return withDeadline({ clock: this.#host.clock, signal, timeoutMs: 0 }, () => running);
   }
 
   async #owned(call: AllowedCall, claim: Claim): Promise<EffectOutcome> {
@@ -121,7 +117,7 @@ export class Effects {
       );
     } catch (error) {
       draft.close();
-      if (claim) this.#ports.ledger.release(claim);
+      if (claim) this.#stores.ledger.release(claim);
       // A call that was stopped has not failed.
       if (!call.turnSignal?.aborted) this.#report(error, call);
       return failed(error);
@@ -131,9 +127,9 @@ export class Effects {
   }
 
   #deadline(call: AllowedCall, claim: Claim | undefined): Parameters<typeof withDeadline>[0] {
-    const { clock, leaseMs, ledger } = this.#ports;
-    const lease = leaseMs();
-    const base = { clock, signal: call.turnSignal, timeoutMs: call.action.timeoutMs };
+    const { ledger } = this.#stores;
+    const lease = ledger.leaseMs;
+    const base = { clock: this.#host.clock, signal: call.turnSignal, timeoutMs: call.action.timeoutMs };
     if (!claim || lease === false) return base;
     const everyMs = Math.max(1, Math.floor(lease / RENEWALS_PER_LEASE));
     return { ...base, heartbeat: { everyMs, beat: () => void ledger.renew(claim) } };
@@ -145,7 +141,7 @@ export class Effects {
     if (outputSchema === undefined) return { result, isError: false };
     let problem: unknown;
     try {
-      const checked = await this.#ports.validate(outputSchema, result);
+      const checked = await this.#host.validate(outputSchema, result);
       if (checked.ok) return { result: checked.value, isError: false };
       problem = checked.error;
     } catch (error) {
@@ -157,12 +153,13 @@ export class Effects {
   }
 
   #report(error: unknown, { name, ctx }: AllowedCall): void {
-    this.#ports.failed(error, { action: name, requestId: ctx.requestId });
+    this.#host.actionFailed(error, { action: name, requestId: ctx.requestId });
   }
 
   /** Result, kept value and attachments are one state change: none exists without the others. */
   #settle(end: SettledExecution): EffectOutcome {
-    const { sql, ledger, results, attachments, emit } = this.#ports;
+    const { sql, emit } = this.#host;
+    const { ledger, results, attachments } = this.#stores;
     const { call, claim } = end;
     const { prepared, resultId } = this.#prepare(end.result);
     const attached = sql.transaction(() => {
@@ -171,22 +168,22 @@ export class Effects {
       return call.attachTo && !end.isError ? attachments.record(call.attachTo, end.draft.items) : [];
     });
     if (claim && !attached) return this.#overtaken(call.name, claim, prepared);
-    if (call.record && claim) this.#tellSettled(call.record, prepared);
+    if (call.record && claim) this.#emitSettled(call.record, prepared);
     for (const { type } of attached ?? []) emit("action:reply-attached", { action: call.name, attachmentType: type });
     return { output: prepared.output };
   }
 
   /** A later attempt owns the key: its result counts, for every caller. */
   #overtaken(action: string, claim: Claim, prepared: PreparedOutput): EffectOutcome {
-    const successor = this.#ports.ledger.successorOf(claim);
+    const successor = this.#stores.ledger.successorOf(claim);
     if (!successor) return { output: prepared.output };
     if ("settled" in successor) return { output: successor.settled[0] };
-    const retryAt = this.#ports.clock.now() + OVERTAKEN_RETRY_MS;
+    const retryAt = this.#host.clock.now() + OVERTAKEN_RETRY_MS;
     return { ...failed(actionErrors.ActionPendingError(action, successor.startedAt)), unknown: { retryAt } };
   }
 
   #prepare(result: unknown): { prepared: PreparedOutput; resultId: string | undefined } {
-    const { results } = this.#ports;
+    const { results } = this.#stores;
     let resultId: string | undefined;
     const prepared = prepareOutput(result, (whole) => {
       resultId = results.fits(whole) ? results.newId() : undefined;
@@ -195,8 +192,8 @@ export class Effects {
     return { prepared, resultId };
   }
 
-  #tellSettled({ action, key, inputHash }: LedgerCall, { problem }: PreparedOutput): void {
-    const { emit } = this.#ports;
+  #emitSettled({ action, key, inputHash }: LedgerCall, { problem }: PreparedOutput): void {
+    const { emit } = this.#host;
     if (problem !== undefined) emit("action:ledger:serialize_failed", { action, key });
     emit("action:ledger:settled", { action, key, inputHash });
   }

@@ -113,9 +113,9 @@ describe("a key", () => {
     const process = boot();
     expect(await process.call("unkeyed", { id: "1" })).toBe(1);
     expect(await process.call("unkeyed", { id: "2" })).toMatchObject({ error: { name: "ActionKeyConflict" } });
-    const call = { requestId: "request-of-turn-1", toolCallId: "call-1", action: "unkeyed" };
-    expect(process.actions.settledOutput({ ...call, input: { id: "1" } })).toEqual([1]);
-    expect(process.actions.settledOutput({ ...call, input: { id: "2" } })).toBeUndefined();
+    const call = { requestId: "request-of-turn-1", toolCallId: "call-1", toolName: "unkeyed" };
+    expect(process.actions.lostOutcome({ ...call, input: { id: "1" } })).toEqual([1]);
+    expect(process.actions.lostOutcome({ ...call, input: { id: "2" } })).toBeUndefined();
     expect(world.effects).toEqual({ unkeyed: 1 });
   });
 
@@ -394,10 +394,10 @@ describe("the sweep", () => {
     await settle();
     process.kill();
     world.nowMs += 30 * DAY_MS + 1;
-    boot().actions.resume();
+    boot().actions.ready();
     expect(world.rows("SELECT key FROM cf_action_ledger")).toEqual([{ key: "action:slow:1" }]);
     world.nowMs += 60 * DAY_MS;
-    boot().actions.resume();
+    boot().actions.ready();
     expect(world.rows("SELECT key FROM cf_action_ledger")).toEqual([]);
     const swept = world.events.filter((event) => event.type === "action:ledger:swept").map((event) => event.payload);
     expect(swept).toEqual([
@@ -410,9 +410,9 @@ describe("the sweep", () => {
     const process = boot();
     for (let id = 0; id < 5; id++) await process.call("charge", { id: `${id}` }, { toolCallId: `c${id}` });
     world.nowMs += 40 * DAY_MS;
-    boot({ actionLedgerRetention: { settledMs: false } }).actions.resume();
+    boot({ actionLedgerRetention: { settledMs: false } }).actions.ready();
     expect(world.rows("SELECT key FROM cf_action_ledger")).toHaveLength(5);
-    boot({ actionLedgerRetention: { maxSweepRows: 2 } }).actions.resume();
+    boot({ actionLedgerRetention: { maxSweepRows: 2 } }).actions.ready();
     expect(world.rows("SELECT key FROM cf_action_ledger ORDER BY id")[0]).toEqual({ key: "action:charge:invoice:2" });
   });
 });

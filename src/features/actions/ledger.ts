@@ -1,15 +1,34 @@
 // The record of effects: one row per key, written before the effect begins and settled with its result, so that a key
 // that is settled never runs again, and one that is not is never taken for one that did not happen. A claim, a settle
 // and a release are each one transaction. An attempt that lost its row to a later one can no longer change it.
-import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { LEDGER_TABLES, UNKNOWN_INPUT_HASH } from "./action-tables.ts";
-import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "../../feature/approval-contract.ts";
+import type { ActionLedgerEntry, ListLedgerOptions } from "../../feature/approval-contract.ts";
 import { parseJson, type Json } from "../../util/json.ts";
+import type { ActionMembers } from "./capability.ts";
 import { decideClaim } from "./ledger-decision.ts";
+import type { ActionsHost } from "./runtime.ts";
 
 /** Rows one listing gives. */
 const MAX_LISTED_ENTRIES = 500;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
+/** Rows one sweep looks at; the rest waits for the next. */
+const MAX_SCANNED = 2_000;
+
+export interface SweptRows {
+  readonly settled: number;
+  readonly pending: number;
+}
+
+interface LedgerAge {
+  id: number;
+  status: string;
+  started_at: number;
+  leased_at: number;
+  settled_at: number | null;
+}
 
 /** A call on its way through the ledger. */
 export interface LedgerCall {
@@ -57,32 +76,41 @@ interface LedgerRow {
 const COLUMNS = `id, key, action, input_hash, is_explicit, status, attempt, approver, request_id, tool_call_id,
   started_at, leased_at, settled_at, output`;
 
-export interface LedgerInit {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly leaseMs: () => number | false;
-  /** This process is executing under the key right now. */
-  readonly isRunning: (key: string) => boolean;
-}
+type LedgerHost = Pick<ActionsHost, "agent" | "sql" | "clock">;
 
 export class Ledger {
-  readonly #init: Omit<LedgerInit, "sql"> & { readonly sql: TableSet };
+  readonly #host: LedgerHost;
+  readonly #sql: TableSet;
+  readonly #isRunning: (key: string) => boolean;
 
-  constructor(init: LedgerInit) {
-    this.#init = { ...init, sql: new TableSet(init.sql, LEDGER_TABLES) };
+  /** `isRunning`: whether this process is executing under the key right now. */
+  constructor(host: LedgerHost, isRunning: (key: string) => boolean) {
+    this.#host = host;
+    this.#sql = new TableSet(host.sql, LEDGER_TABLES);
+    this.#isRunning = isRunning;
+  }
+
+  /** The settings of the class, which may change. */
+  get #settings(): ActionMembers {
+    // Only agents with these members have actions.
+    return this.#host.agent as ActionMembers;
+  }
+
+  /** How long a claim holds without a sign of life; false: for ever. */
+  get leaseMs(): number | false {
+    return this.#settings.actionLedgerPendingRetryLeaseMs;
   }
 
   /** Reads, decides and writes in one transaction: of two calls with one key, one runs. */
   claim(call: LedgerCall): ClaimAnswer {
-    const { sql, clock, leaseMs, isRunning } = this.#init;
-    return sql.transaction((): ClaimAnswer => {
+    return this.#sql.transaction((): ClaimAnswer => {
       const row = this.#read(call.key);
-      const nowMs = clock.now();
+      const nowMs = this.#host.clock.now();
       const verdict = decideClaim(row && stateOf(row), {
         ...call,
         nowMs,
-        leaseMs: leaseMs(),
-        isRunningHere: isRunning(call.key)
+        leaseMs: this.leaseMs,
+        isRunningHere: this.#isRunning(call.key)
       });
       switch (verdict.do) {
         case "run":
@@ -103,11 +131,10 @@ export class Ledger {
 
   /** The effect happened. False when a later attempt owns the row. */
   settle(claim: Claim, output: Json | undefined): boolean {
-    const { sql, clock } = this.#init;
     return (
-      sql.change(
+      this.#sql.change(
         "UPDATE cf_action_ledger SET status = 'settled', settled_at = ?, output = ? WHERE key = ? AND attempt = ? AND status = 'pending'",
-        clock.now(),
+        this.#host.clock.now(),
         encode(output),
         claim.key,
         claim.attempt
@@ -124,7 +151,7 @@ export class Ledger {
 
   /** The execution failed: the call may be made again. */
   release(claim: Claim): void {
-    this.#init.sql.change(
+    this.#sql.change(
       "DELETE FROM cf_action_ledger WHERE key = ? AND attempt = ? AND status = 'pending'",
       claim.key,
       claim.attempt
@@ -134,9 +161,9 @@ export class Ledger {
   /** A sign of life. False when a later attempt owns the row. */
   renew(claim: Claim): boolean {
     return (
-      this.#init.sql.change(
+      this.#sql.change(
         "UPDATE cf_action_ledger SET leased_at = ? WHERE key = ? AND attempt = ? AND status = 'pending'",
-        this.#init.clock.now(),
+        this.#host.clock.now(),
         claim.key,
         claim.attempt
       ).changed === 1
@@ -146,23 +173,23 @@ export class Ledger {
   /** Records that a human, or the passing of time, refused a call. Part of the caller's transaction. */
   refuse(call: LedgerCall, output: Json): void {
     if (this.#read(call.key)) return;
-    this.#insert(call, { status: "refused", attempt: 0, nowMs: this.#init.clock.now(), output });
+    this.#insert(call, { status: "refused", attempt: 0, nowMs: this.#host.clock.now(), output });
   }
 
   /** The operator's word about a pending row. */
   resolve(key: string, resolution: { output: Json | undefined; by: string | null } | "retry"): ResolveAnswer {
-    const { sql, clock } = this.#init;
+    const sql = this.#sql;
     return sql.transaction((): ResolveAnswer => {
       const row = this.#read(key);
       if (!row) return "not-found";
       if (row.status !== "pending") return "not-pending";
-      if (this.#init.isRunning(key)) return "running";
+      if (this.#isRunning(key)) return "running";
       if (resolution === "retry") {
         sql.change("DELETE FROM cf_action_ledger WHERE id = ?", row.id);
       } else {
         sql.change(
           "UPDATE cf_action_ledger SET status = 'settled', settled_at = ?, output = ?, approver = COALESCE(?, approver) WHERE id = ?",
-          clock.now(),
+          this.#host.clock.now(),
           encode(resolution.output),
           resolution.by,
           row.id
@@ -176,7 +203,7 @@ export class Ledger {
   settledOutput(
     call: Pick<LedgerCall, "requestId" | "toolCallId" | "action" | "inputHash">
   ): [Json | undefined] | undefined {
-    const row = this.#init.sql.one<LedgerRow>(
+    const row = this.#sql.one<LedgerRow>(
       `SELECT ${COLUMNS} FROM cf_action_ledger
        WHERE request_id = ? AND tool_call_id = ? AND action = ? AND input_hash IN (?, ?) AND status = 'settled'
        ORDER BY id DESC LIMIT 1`,
@@ -194,7 +221,7 @@ export class Ledger {
   }
 
   list({ status, limit = 100, before }: ListLedgerOptions = {}): ActionLedgerEntry[] {
-    const rows = this.#init.sql.all<LedgerRow>(
+    const rows = this.#sql.all<LedgerRow>(
       `SELECT ${COLUMNS} FROM cf_action_ledger
        WHERE id < ? AND (? IS NULL OR status = ?) ORDER BY id DESC LIMIT ?`,
       before ?? Number.MAX_SAFE_INTEGER,
@@ -202,18 +229,48 @@ export class Ledger {
       status ?? null,
       Math.min(Math.max(1, Math.floor(limit)), MAX_LISTED_ENTRIES)
     );
-    return rows.map((row) => entryOf(row, this.#init.isRunning(row.key)));
+    return rows.map((row) => entryOf(row, this.#isRunning(row.key)));
+  }
+
+  /**
+   * Deletes old rows, oldest first, a bounded number at a time. Row numbers grow with age, so the walk ends at the first row
+   * that is too young for any rule.
+   */
+  sweep(): SweptRows {
+    const { settledMs, pendingMs, maxSweepRows } = { ...DEFAULT_RETENTION, ...this.#settings.actionLedgerRetention };
+    const now = this.#host.clock.now();
+    const settledBefore = settledMs === false ? -Infinity : now - settledMs;
+    const pendingBefore = pendingMs === false ? -Infinity : now - pendingMs;
+    const oldest = this.#sql.all<LedgerAge>(
+      "SELECT id, status, started_at, leased_at, settled_at FROM cf_action_ledger ORDER BY id LIMIT ?",
+      MAX_SCANNED
+    );
+    const due: { id: number; isPending: boolean }[] = [];
+    for (const row of oldest) {
+      const isOld = row.started_at < Math.max(settledBefore, pendingBefore);
+      if (!isOld || due.length >= maxSweepRows) break;
+      const isPending = row.status === "pending";
+      const isDue = isPending ? row.leased_at < pendingBefore : (row.settled_at ?? row.started_at) < settledBefore;
+      if (isDue) due.push({ id: row.id, isPending });
+    }
+    if (due.length > 0) {
+      this.#sql.transaction(() => {
+        for (const { id } of due) this.#sql.change("DELETE FROM cf_action_ledger WHERE id = ?", id);
+      });
+    }
+    const pending = due.filter((row) => row.isPending).length;
+    return { settled: due.length - pending, pending };
   }
 
   #read(key: string): LedgerRow | undefined {
-    return this.#init.sql.one<LedgerRow>(`SELECT ${COLUMNS} FROM cf_action_ledger WHERE key = ?`, key);
+    return this.#sql.one<LedgerRow>(`SELECT ${COLUMNS} FROM cf_action_ledger WHERE key = ?`, key);
   }
 
   #insert(
     call: LedgerCall,
     row: { status: "pending" | "refused"; attempt: number; nowMs: number; output?: Json }
   ): void {
-    this.#init.sql.run(
+    this.#sql.run(
       `INSERT INTO cf_action_ledger (key, action, input_hash, is_explicit, status, attempt, approver, request_id,
          tool_call_id, started_at, leased_at, settled_at, output) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       call.key,
@@ -233,11 +290,11 @@ export class Ledger {
   }
 
   #takeOver(call: LedgerCall, attempt: number): Claim {
-    this.#init.sql.change(
+    this.#sql.change(
       `UPDATE cf_action_ledger SET attempt = ?, leased_at = ?, approver = COALESCE(?, approver), request_id = ?,
          tool_call_id = ? WHERE key = ?`,
       attempt,
-      this.#init.clock.now(),
+      this.#host.clock.now(),
       call.approver,
       call.requestId,
       call.toolCallId,
@@ -290,56 +347,4 @@ function outputOf(row: LedgerRow): Json | undefined {
   const parsed = parseJson(row.output);
   // Only `encode` writes the column.
   return parsed.ok ? (parsed.value as Json) : { serialized: false, error: "the stored result cannot be read" };
-}
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
-/** Rows one sweep looks at; the rest waits for the next. */
-const MAX_SCANNED = 2_000;
-
-export interface SweptRows {
-  readonly settled: number;
-  readonly pending: number;
-}
-
-interface LedgerAge {
-  id: number;
-  status: string;
-  started_at: number;
-  leased_at: number;
-  settled_at: number | null;
-}
-
-/**
- * Old rows leave, oldest first, a bounded number at a time. Row numbers grow with age, so the walk ends at the first row
- * that is too young for any rule.
- */
-export function sweepLedger(
-  ports: { readonly sql: Sql; readonly clock: Clock },
-  retention: ActionLedgerRetention
-): SweptRows {
-  const { settledMs, pendingMs, maxSweepRows } = { ...DEFAULT_RETENTION, ...retention };
-  const now = ports.clock.now();
-  const settledBefore = settledMs === false ? -Infinity : now - settledMs;
-  const pendingBefore = pendingMs === false ? -Infinity : now - pendingMs;
-  const table = new TableSet(ports.sql, LEDGER_TABLES);
-  const oldest = table.all<LedgerAge>(
-    "SELECT id, status, started_at, leased_at, settled_at FROM cf_action_ledger ORDER BY id LIMIT ?",
-    MAX_SCANNED
-  );
-  const due: { id: number; isPending: boolean }[] = [];
-  for (const row of oldest) {
-    const isOld = row.started_at < Math.max(settledBefore, pendingBefore);
-    if (!isOld || due.length >= maxSweepRows) break;
-    const isPending = row.status === "pending";
-    const isDue = isPending ? row.leased_at < pendingBefore : (row.settled_at ?? row.started_at) < settledBefore;
-    if (isDue) due.push({ id: row.id, isPending });
-  }
-  if (due.length > 0) {
-    table.transaction(() => {
-      for (const { id } of due) table.change("DELETE FROM cf_action_ledger WHERE id = ?", id);
-    });
-  }
-  const pending = due.filter((row) => row.isPending).length;
-  return { settled: due.length - pending, pending };
 }

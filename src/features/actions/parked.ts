@@ -2,15 +2,14 @@
 // transcript: it is kept for a day, to answer a decision that is sent again. Each arrow is one statement that only one caller can win. The input is stored with its hash: what is run
 // is what was shown. Deciding and running are approvals.ts.
 import { sha256 } from "../../host/blobs.ts";
-import type { Clock, Ids, Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { PAUSE_TABLES } from "./action-tables.ts";
-import type { Quarantine } from "../../host/quarantine.ts";
 import { grantOf } from "../../feature/approval-contract.ts";
 import type { ActionApprovalDescriptor, ActionGrant, PausedOutput } from "../../feature/approval-contract.ts";
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { isObject, parseJson, type Json } from "../../util/json.ts";
+import type { ActionMembers } from "./capability.ts";
 import { actionErrors } from "./errors.ts";
 import { hashedInput, jsonText } from "./json-copy.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
@@ -72,24 +71,16 @@ interface ParkedRow {
   outcome: string | null;
 }
 
-export interface ParkedInit {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly quarantine: Quarantine;
-  readonly emit: ActionsHost["emit"];
-  readonly ttlMs: () => number | false;
-  /** A row was added or changed. */
-  readonly changed: () => void;
-  /** A row could not be read and is gone; part of the transaction that removed it. */
-  readonly lost: (call: ParkedCall) => void;
-}
-
 export class Parked {
-  readonly #init: Omit<ParkedInit, "sql"> & { readonly sql: TableSet };
+  readonly #host: ActionsHost;
+  readonly #sql: TableSet;
+  readonly #lost: (call: ParkedCall) => void;
 
-  constructor(init: ParkedInit) {
-    this.#init = { ...init, sql: new TableSet(init.sql, PAUSE_TABLES) };
+  /** `lost` is called for a row that could not be read and is gone, in the transaction that removed it. */
+  constructor(host: ActionsHost, lost: (call: ParkedCall) => void) {
+    this.#host = host;
+    this.#sql = new TableSet(host.sql, PAUSE_TABLES);
+    this.#lost = lost;
   }
 
   /** What the model reads instead of a result. A call that is parked already is parked once. */
@@ -102,8 +93,7 @@ export class Parked {
         `its input is larger than ${MAX_PARKED_INPUT_BYTES} bytes`
       );
     }
-    const { sql } = this.#init;
-    const known = sql.one<{ execution_id: string }>(
+    const known = this.#sql.one<{ execution_id: string }>(
       `SELECT execution_id FROM cf_action_pauses
        WHERE tool_call_id = ? AND turn_id = ? AND input_hash = ? AND NOT ${IS_CLOSED}`,
       descriptor.toolCallId,
@@ -120,7 +110,8 @@ export class Parked {
   }
 
   #insert(init: ParkedDraft): string {
-    const { sql, clock, ids, ttlMs, emit, changed } = this.#init;
+    const { clock, ids, agent, emit, rearm } = this.#host;
+    const sql = this.#sql;
     const { turn, descriptor, grant, text, hash } = init;
     const { action, toolCallId } = descriptor;
     const counted = `SELECT COUNT(*) AS waiting FROM cf_action_pauses WHERE NOT ${IS_CLOSED}`;
@@ -132,7 +123,8 @@ export class Parked {
       throw actionErrors.ActionParkingError(action, "its input has no JSON");
     const executionId = `${EXECUTION_PREFIX}${ids.next()}`;
     const now = clock.now();
-    const ttl = ttlMs();
+    // Only agents with these members have actions.
+    const ttl = (agent as ActionMembers).actionPendingApprovalTtlMs;
     sql.run(
       `INSERT INTO cf_action_pauses (execution_id, state, action, tool_call_id, turn_id, request_id, message_id, input,
          input_hash, descriptor, grant_snapshot, created_at, due_at)
@@ -150,7 +142,7 @@ export class Parked {
       now,
       ttl === false ? null : now + ttl
     );
-    changed();
+    rearm();
     emit("action:pause:created", { action, executionId, toolCallId });
     return executionId;
   }
@@ -160,10 +152,9 @@ export class Parked {
     executionId: string,
     decision: { state: "approved" | "rejected"; by: string | null; reason: string | null }
   ): boolean {
-    const { sql, clock, changed } = this.#init;
-    const now = clock.now();
+    const now = this.#host.clock.now();
     const won =
-      sql.change(
+      this.#sql.change(
         `UPDATE cf_action_pauses SET state = ?, decided_at = ?, decided_by = ?, reason = ?, due_at = ?
          WHERE execution_id = ? AND state = 'parked'`,
         decision.state,
@@ -173,13 +164,13 @@ export class Parked {
         now,
         executionId
       ).changed === 1;
-    if (won) changed();
+    if (won) this.#host.rearm();
     return won;
   }
 
   /** Remembers the outcome until it can be put in its place. */
   finish(executionId: string, outcome: Json | undefined): void {
-    this.#init.sql.change(
+    this.#sql.change(
       "UPDATE cf_action_pauses SET state = 'done', outcome = ?, due_at = NULL WHERE execution_id = ?",
       outcome === undefined ? null : JSON.stringify(outcome),
       executionId
@@ -188,50 +179,45 @@ export class Parked {
 
   /** Its outcome is in its place. */
   close(executionId: string, decision: ClosedAction["decision"], outcome: Json | undefined): void {
-    this.#init.sql.change(
+    this.#sql.change(
       "UPDATE cf_action_pauses SET state = ?, outcome = ?, decided_at = ?, due_at = NULL WHERE execution_id = ?",
       CLOSED[decision],
       outcome === undefined ? null : JSON.stringify(outcome),
-      this.#init.clock.now(),
+      this.#host.clock.now(),
       executionId
     );
   }
 
   closed(executionId: string): ClosedAction | undefined {
-    const { sql, clock } = this.#init;
-    const stored = sql.one<ParkedRow>(
+    const stored = this.#sql.one<ParkedRow>(
       `SELECT * FROM cf_action_pauses WHERE execution_id = ? AND ${IS_CLOSED} AND decided_at > ?`,
       executionId,
-      clock.now() - CLOSED_KEPT_MS
+      this.#host.clock.now() - CLOSED_KEPT_MS
     );
     const row = stored && parse({ ...stored, state: "done" });
     return row && { row, decision: stored.state === CLOSED.approved ? "approved" : "rejected" };
   }
 
   sweepClosed(): void {
-    const { sql, clock } = this.#init;
+    const sql = this.#sql;
     const old = `FROM cf_action_pauses WHERE ${IS_CLOSED} AND decided_at <= ?`;
-    const before = clock.now() - CLOSED_KEPT_MS;
+    const before = this.#host.clock.now() - CLOSED_KEPT_MS;
     // Most sweeps find nothing, and write nothing.
     if (sql.one(`SELECT 1 ${old} LIMIT 1`, before)) sql.change(`DELETE ${old}`, before);
   }
 
   /** An approved row whose effect may be tried again later. */
   postpone(executionId: string, dueAt: number): void {
-    this.#init.sql.change("UPDATE cf_action_pauses SET due_at = ? WHERE execution_id = ?", dueAt, executionId);
+    this.#sql.change("UPDATE cf_action_pauses SET due_at = ? WHERE execution_id = ?", dueAt, executionId);
   }
 
   /** What was postponed is due now. */
   makeDue(nowMs: number): void {
-    this.#init.sql.change(
-      "UPDATE cf_action_pauses SET due_at = ? WHERE state = 'approved' AND due_at > ?",
-      nowMs,
-      nowMs
-    );
+    this.#sql.change("UPDATE cf_action_pauses SET due_at = ? WHERE state = 'approved' AND due_at > ?", nowMs, nowMs);
   }
 
   delete(executionId: string): void {
-    this.#init.sql.change("DELETE FROM cf_action_pauses WHERE execution_id = ?", executionId);
+    this.#sql.change("DELETE FROM cf_action_pauses WHERE execution_id = ?", executionId);
   }
 
   find(executionId: string): ParkedAction | undefined {
@@ -261,37 +247,35 @@ export class Parked {
   /** The first due time after `nowMs`. */
   nextDue(nowMs: number): number | null {
     return (
-      this.#init.sql.one<{ at: number | null }>(
-        "SELECT MIN(due_at) AS at FROM cf_action_pauses WHERE due_at > ?",
-        nowMs
-      )?.at ?? null
+      this.#sql.one<{ at: number | null }>("SELECT MIN(due_at) AS at FROM cf_action_pauses WHERE due_at > ?", nowMs)
+        ?.at ?? null
     );
   }
 
   /** The conversation is gone, and with it every question about it. */
   deleteAll(): void {
-    this.#init.sql.change("DELETE FROM cf_action_pauses");
+    this.#sql.change("DELETE FROM cf_action_pauses");
   }
 
   /** Of rows that are not closed. */
   #read(where: string, ...values: (string | number)[]): ParkedAction[] {
     const query = `SELECT * FROM cf_action_pauses WHERE NOT ${IS_CLOSED} AND ${where}`;
-    const rows = this.#init.sql.all<ParkedRow>(query, ...values);
+    const rows = this.#sql.all<ParkedRow>(query, ...values);
     return rows.flatMap((row) => parse(row) ?? this.#setAside(row));
   }
 
   /** A row that cannot be read cannot be approved either: what a human would agree to is not known. */
   #setAside(row: ParkedRow): [] {
-    const { sql, quarantine, lost } = this.#init;
+    const sql = this.#sql;
     sql.transaction(() => {
-      quarantine({
+      this.#host.quarantine({
         table: "cf_action_pauses",
         key: row.execution_id,
         body: JSON.stringify(row),
         error: "its state, input, descriptor or grant is not what was stored"
       });
       sql.change("DELETE FROM cf_action_pauses WHERE id = ?", row.id);
-      lost(callOf(row));
+      this.#lost(callOf(row));
     });
     return [];
   }

@@ -1,13 +1,13 @@
 // Results that were too long to show, kept whole so that the model can read on. Pages are cut by bytes and never in the
 // middle of a character; the pages of a result, joined, are the result. Oldest results go first.
-import type { BlobRef, Blobs } from "../../host/blobs.ts";
-import type { Clock, Ids, Sql } from "../../host/ports.ts";
+import type { BlobRef } from "../../host/blobs.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { whereTheRestIs } from "../../feature/read-result.ts";
 import { decodeText, encodeText } from "../../util/bytes.ts";
 import { isObject, type Json } from "../../util/json.ts";
 import { sliceText, truncateText, truncateToolOutput } from "../../util/truncate-value.ts";
 import { jsonCopy } from "./json-copy.ts";
+import type { ActionsHost } from "./runtime.ts";
 
 /** Values kept at once. */
 export const MAX_RESULTS = 100;
@@ -37,13 +37,6 @@ interface ResultRow {
   size_bytes: number;
 }
 
-export interface ResultsInit {
-  readonly sql: Sql;
-  readonly blobs: Blobs;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
-
 export const RESULT_TABLES: readonly TableDefinition[] = [
   // Bound: 100 values, 64 MB in all, 7 days. Deleted: oldest first when one is added, and by age.
   {
@@ -60,16 +53,20 @@ export const RESULT_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-export class Results {
-  readonly #init: Omit<ResultsInit, "sql"> & { readonly sql: TableSet };
+type ResultsHost = Pick<ActionsHost, "sql" | "blobs" | "clock" | "ids">;
 
-  constructor(init: ResultsInit) {
-    this.#init = { ...init, sql: new TableSet(init.sql, RESULT_TABLES) };
+export class Results {
+  readonly #host: ResultsHost;
+  readonly #sql: TableSet;
+
+  constructor(host: ResultsHost) {
+    this.#host = host;
+    this.#sql = new TableSet(host.sql, RESULT_TABLES);
   }
 
   /** An id to show before the value is stored: the value is stored with the outcome that mentions it. */
   newId(): string {
-    return `result_${this.#init.ids.next()}`;
+    return `result_${this.#host.ids.next()}`;
   }
 
   fits(whole: string): boolean {
@@ -79,37 +76,36 @@ export class Results {
 
   /** Part of the caller's transaction. */
   keep(resultId: string, whole: string): void {
-    const { sql, blobs, clock } = this.#init;
-    sql.transaction(() => {
+    const { blobs, clock } = this.#host;
+    this.#sql.transaction(() => {
       const ref = blobs.put(whole, ownerOf(resultId));
-      sql.run(
+      this.#sql.run(
         "INSERT INTO cf_action_results (result_id, hash, size_bytes, created_at) VALUES (?, ?, ?, ?)",
         resultId,
         ref.hash,
         ref.sizeBytes,
         clock.now()
       );
-      this.#makeRoom();
+      this.#dropOldest();
     });
   }
 
   /** Undefined when there is no such result, or no longer. */
   page(resultId: string, from: number, lengthBytes: number): ResultPage | undefined {
-    const { sql, blobs } = this.#init;
-    const row = sql.one<ResultRow>(
+    const row = this.#sql.one<ResultRow>(
       "SELECT id, result_id, hash, size_bytes FROM cf_action_results WHERE result_id = ?",
       resultId
     );
     if (!row) return undefined;
     const ref: BlobRef = { hash: row.hash, sizeBytes: row.size_bytes };
     const length = Math.min(Math.max(MIN_PAGE_BYTES, lengthBytes), MAX_PAGE_BYTES);
-    const { start, text, end } = wholeCharacters(blobs.slice(ref, from, length), from, row.size_bytes);
+    const { start, text, end } = wholeCharacters(this.#host.blobs.slice(ref, from, length), from, row.size_bytes);
     return { id: resultId, from: start, totalBytes: row.size_bytes, text, ...(end < row.size_bytes && { next: end }) };
   }
 
   sweep(): void {
-    const { sql, clock } = this.#init;
-    const cutoff = clock.now() - RESULT_AGE_MS;
+    const sql = this.#sql;
+    const cutoff = this.#host.clock.now() - RESULT_AGE_MS;
     const old = sql.all<ResultRow>(
       "SELECT id, result_id, hash, size_bytes FROM cf_action_results WHERE created_at < ? ORDER BY id",
       cutoff
@@ -117,8 +113,8 @@ export class Results {
     if (old.length > 0) sql.transaction(() => old.forEach((row) => this.#delete(row)));
   }
 
-  #makeRoom(): void {
-    const rows = this.#init.sql.all<ResultRow>(
+  #dropOldest(): void {
+    const rows = this.#sql.all<ResultRow>(
       "SELECT id, result_id, hash, size_bytes FROM cf_action_results ORDER BY id DESC"
     );
     let bytes = 0;
@@ -129,8 +125,8 @@ export class Results {
   }
 
   #delete(row: ResultRow): void {
-    this.#init.sql.change("DELETE FROM cf_action_results WHERE id = ?", row.id);
-    this.#init.blobs.release(ownerOf(row.result_id));
+    this.#sql.change("DELETE FROM cf_action_results WHERE id = ?", row.id);
+    this.#host.blobs.release(ownerOf(row.result_id));
   }
 }
 

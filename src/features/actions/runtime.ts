@@ -1,31 +1,35 @@
-// The actions of one agent: everything that outlives a turn (ledger, parked actions, kept results, attachments), and the
-// tools of each turn that use it. Wiring only.
-import type { ToolSet } from "ai";
+// Actions as a feature of an agent: what outlives a turn (ledger, parked actions, kept results, attachments), and the tools
+// of each turn that use it. The turn's grant is decided once and kept with the turn, and a parked call ends its turn. Wiring
+// only.
+import type { ToolSet, UIMessageChunk } from "ai";
 import type {
   ActionApprovalDescriptor,
   ActionGrant,
   ActionLedgerEntry,
-  ActionOutput,
+  ActionsFeature,
   ActionSet,
-  ApprovalDecision,
   LedgerResolution,
   LedgerResolutionResult,
   ListLedgerOptions,
-  PendingApproval,
   ReplyAttachment
 } from "../../feature/approval-contract.ts";
+import { grantOf, grantOfRecord, recordOfGrant } from "../../feature/approval-contract.ts";
+import { ActionMapError } from "../../feature/errors.ts";
+import type { CallOwner, LostCall, TurnPart } from "../../feature/feature.ts";
+import { endingInPause } from "../../feature/paused-turn.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import type { TurnView } from "../../turn/turn.ts";
 import type { LateOutcomes } from "../../turn/late-outcomes.ts";
 import type { ActionMembers } from "./capability.ts";
 import type { ResultReader } from "../../feature/read-result.ts";
-import type { Json } from "../../util/json.ts";
+import { isObject, type Json } from "../../util/json.ts";
 import { Approvals } from "./approvals.ts";
 import { Attachments } from "./attachments.ts";
 import { namedActions } from "./descriptor.ts";
 import { Effects } from "./effect.ts";
 import { hashedInput } from "./json-copy.ts";
-import { Ledger, sweepLedger } from "./ledger.ts";
-import { Parked } from "./parked.ts";
+import { Ledger } from "./ledger.ts";
+import { isPausedOutput, Parked } from "./parked.ts";
 import { prepareOutput, Results } from "./results.ts";
 import { compileActions } from "./run.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
@@ -46,7 +50,9 @@ export interface ActionsHost extends Pick<
   | "background"
   | "rearm"
   | "actionFailed"
+  | "isOverridden"
 > {
+  readonly overrides: Pick<ChatServices["overrides"], "authorizeTurn">;
   readonly conversation: Pick<LateOutcomes, keyof LateOutcomes>;
 }
 
@@ -72,52 +78,62 @@ export interface CompiledActions {
 /** Sweeps are at most this frequent. */
 export const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
-export class ActionRuntime {
+export class ActionRuntime implements ActionsFeature, CallOwner {
+  readonly name = "actions";
+  readonly tables = ["ledger", "pauses", "results", "attachments"].map((name) => ({ name: `cf_action_${name}` }));
+  readonly approvals: Approvals;
+  readonly calls: CallOwner = this;
+  readonly roles = { attachmentsOf: (turnId: string) => this.attachmentsOf(turnId) };
   readonly #host: ActionsHost;
   readonly #owner: ActionMembers;
   readonly #ledger: Ledger;
   readonly #effects: Effects;
   readonly #parked: Parked;
-  readonly #approvals: Approvals;
   readonly #results: Results;
   readonly #attachments: Attachments;
   #sweptAt = -Infinity;
 
   constructor(host: ActionsHost) {
-    const { sql, clock, ids, blobs, emit, validate, quarantine } = host;
-    // Only agents with these members have actions.
-    const owner = host.agent as ActionMembers;
-    const leaseMs = () => owner.actionLedgerPendingRetryLeaseMs;
     this.#host = host;
-    this.#owner = owner;
-    this.#ledger = new Ledger({ sql, clock, leaseMs, isRunning: (key) => this.#effects.isRunning(key) });
-    this.#results = new Results({ sql, blobs, clock, ids });
-    this.#attachments = new Attachments(sql);
-    this.#effects = new Effects({
-      sql,
-      clock,
-      emit,
-      validate,
-      failed: (error, call) => host.actionFailed(error, call),
-      leaseMs,
-      ledger: this.#ledger,
-      results: this.#results,
-      attachments: this.#attachments
-    });
-    this.#parked = new Parked({
-      sql,
-      clock,
-      ids,
-      quarantine,
-      emit,
-      ttlMs: () => owner.actionPendingApprovalTtlMs,
-      changed: () => host.rearm(),
-      lost: (call) => this.#approvals.lost(call)
-    });
-    this.#approvals = new Approvals({ host, parked: this.#parked, ledger: this.#ledger, effects: this.#effects });
+    // Only agents with these members have actions.
+    this.#owner = host.agent as ActionMembers;
+    this.#ledger = new Ledger(host, (key) => this.#effects.isRunning(key));
+    this.#results = new Results(host);
+    this.#attachments = new Attachments(host.sql);
+    const stores = { ledger: this.#ledger, results: this.#results, attachments: this.#attachments };
+    this.#effects = new Effects(host, stores);
+    this.#parked = new Parked(host, (call) => this.approvals.lost(call));
+    this.approvals = new Approvals(host, { parked: this.#parked, ledger: this.#ledger, effects: this.#effects });
   }
 
-  /** The tools of one attempt. Throws when the map of actions is wrong, which fails the turn. */
+  // ── Turns ──
+
+  inTurn(turn: TurnView): TurnPart {
+    let grant: ActionGrant = { allowed: true };
+    const { turnId, requestId, messageId, signal } = turn;
+    const map: ActionSet = this.#owner.getActions();
+    if (!isObject(map)) throw new ActionMapError();
+    const isEmpty = Object.values(map).every((one) => one === undefined);
+    const described = { turnId, requestId, messageId, signal, grant: () => grant };
+    const compiled = isEmpty ? undefined : this.compile(described, map);
+    return {
+      tools: compiled && { actions: compiled.tools },
+      readResult: compiled?.readResult,
+      begin: async (context) => {
+        this.beginTurn(turnId);
+        const { overrides, isOverridden } = this.#host;
+        if (!isOverridden("authorizeTurn")) return {};
+        // Asked once per turn: what an earlier attempt was given holds.
+        const recorded = turn.grant ?? recordOfGrant(grantOf(await overrides.authorizeTurn(context)));
+        grant = grantOfRecord(recorded);
+        return { grant: recorded };
+      },
+      ...endingInPause(isPausedOutput),
+      annotate: (chunk) => annotated(chunk, compiled)
+    };
+  }
+
+  /** Makes the tools of one attempt. Throws when the map of actions is wrong, which fails the turn. */
   compile(turn: ActionTurn, actions: ActionSet): CompiledActions {
     this.#sweep();
     const ports = { host: this.#host, effects: this.#effects, parked: this.#parked };
@@ -135,14 +151,46 @@ export class ActionRuntime {
   }
 
   /** The turn's answer is stored: outcomes that waited for it are put in place. */
-  turnSettled(turnId: string): void {
-    this.#approvals.turnSettled(turnId);
+  settled({ turnId }: Pick<TurnView, "turnId">): void {
+    this.approvals.turnSettled(turnId);
   }
 
-  /** Part of the transaction that empties the conversation. */
-  conversationCleared(): void {
+  cleared(): void {
     this.#parked.deleteAll();
   }
+
+  runsTool(toolName: string): boolean {
+    return namedActions(this.#owner.getActions()).has(toolName);
+  }
+
+  /** Reads the result of a call that its turn lost in a crash, where the ledger has it. */
+  lostOutcome({ toolName: action, input, ...call }: LostCall): [Json | undefined] | undefined {
+    return this.#ledger.settledOutput({ ...call, action, inputHash: hashedInput(action, input).hash });
+  }
+
+  annotateRecovered(chunk: UIMessageChunk): UIMessageChunk {
+    if (chunk.type !== "tool-output-available" || !isPausedOutput(chunk.output)) return chunk;
+    return withDescriptor(chunk, this.#parked.find(chunk.output.executionId)?.descriptor);
+  }
+
+  // ── Life of the agent ──
+
+  /** After the start: sweeps, and goes on with what was decided but not carried out. */
+  ready(): void {
+    this.#sweep();
+    this.approvals.resume();
+  }
+
+  nextWake(nowMs: number): number | null {
+    return this.approvals.nextWake(nowMs);
+  }
+
+  async runDue(): Promise<void> {
+    this.#sweep();
+    this.approvals.runDue();
+  }
+
+  // ── What the class is asked ──
 
   attachmentsOf(turnId: string): ReplyAttachment[] {
     return this.#attachments.ofTurn(turnId);
@@ -150,33 +198,6 @@ export class ActionRuntime {
 
   replyAttachments(requestId?: string): ReplyAttachment[] {
     return requestId === undefined ? this.#attachments.latest() : this.#attachments.ofRequest(requestId);
-  }
-
-  pendingApprovals(executionId?: string): PendingApproval[] {
-    return this.#approvals.pending(executionId);
-  }
-
-  /** Of a parked action whose outcome is not in the transcript yet. */
-  descriptorOf(executionId: string): ActionApprovalDescriptor | undefined {
-    return this.#parked.find(executionId)?.descriptor;
-  }
-
-  /** Whether `getActions()` has an action of that name now. */
-  isAction(name: string): boolean {
-    return namedActions(this.#owner.getActions()).has(name);
-  }
-
-  approveExecution(executionId: string, decision: ApprovalDecision = {}): Promise<ActionOutput> {
-    return this.#approvals.approve(executionId, decision);
-  }
-
-  rejectExecution(executionId: string, decision: ApprovalDecision & { reason?: string } = {}): Promise<ActionOutput> {
-    return this.#approvals.reject(executionId, decision);
-  }
-
-  /** The result of a call that its turn lost in a crash, where the ledger has it. */
-  settledOutput({ input, ...call }: LostAction): [Json | undefined] | undefined {
-    return this.#ledger.settledOutput({ ...call, inputHash: hashedInput(call.action, input).hash });
   }
 
   listActionLedger(options?: ListLedgerOptions): ActionLedgerEntry[] {
@@ -187,42 +208,20 @@ export class ActionRuntime {
     const answer = this.#ledger.resolve(key, "retry" in resolution ? "retry" : settledBy(resolution));
     if (answer !== "resolved") return { ok: false, reason: answer };
     // An approved action may have been waiting for just this.
-    this.#approvals.retry();
+    this.approvals.retry();
     return { ok: true };
   }
 
-  /** After the start: sweeps, and goes on with what was decided but not carried out. */
-  resume(): void {
-    this.#sweep();
-    this.#approvals.resume();
-  }
-
-  nextWake(nowMs: number): number | null {
-    return this.#approvals.nextWake(nowMs);
-  }
-
-  async runDue(): Promise<void> {
-    this.#sweep();
-    this.#approvals.runDue();
-  }
-
-  /** What is old leaves while the agent is awake anyway: no wake is spent on it. */
+  /** Deletes what is old while the agent is awake anyway: no wake is spent on it. */
   #sweep(): void {
     const { clock, emit } = this.#host;
     if (clock.now() - this.#sweptAt < SWEEP_INTERVAL_MS) return;
     this.#sweptAt = clock.now();
-    const swept = sweepLedger(this.#host, this.#owner.actionLedgerRetention);
+    const swept = this.#ledger.sweep();
     if (swept.settled + swept.pending > 0) emit("action:ledger:swept", { ...swept });
     this.#results.sweep();
     this.#parked.sweepClosed();
   }
-}
-
-interface LostAction {
-  readonly requestId: string;
-  readonly toolCallId: string;
-  readonly action: string;
-  readonly input: unknown;
 }
 
 /** What an operator says is shown to the model like what an action returned. */
@@ -231,4 +230,15 @@ function settledBy(resolution: { readonly output: unknown; readonly by?: string 
   by: string | null;
 } {
   return { output: prepareOutput(resolution.output, () => undefined).output, by: resolution.by ?? null };
+}
+
+/** The question carries what is asked, so that a client need not look it up. */
+function annotated(chunk: UIMessageChunk, compiled: CompiledActions | undefined): UIMessageChunk {
+  const isQuestion = chunk.type === "tool-approval-request";
+  const isParked = chunk.type === "tool-output-available" && isPausedOutput(chunk.output);
+  return isQuestion || isParked ? withDescriptor(chunk, compiled?.descriptorOf(chunk.toolCallId)) : chunk;
+}
+
+function withDescriptor(chunk: UIMessageChunk, approvalDescriptor: object | undefined): UIMessageChunk {
+  return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
 }
