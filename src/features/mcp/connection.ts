@@ -28,8 +28,6 @@ export const MCP_CONNECT_TIMEOUT_MS = 15_000;
 export const DISCOVERY_TIMEOUT_MS = 15_000;
 /** For telling a server that its session ends. */
 const CLOSE_TIMEOUT_MS = 5_000;
-/** After the last request a line is hung up. */
-export const IDLE_MS = 30_000;
 /** Between two readings of lists that change all the time. */
 const REFRESH_INTERVAL_MS = 1_000;
 /** A server that failed is tried again by a turn or a request that wants it, but not by every one. */
@@ -75,7 +73,7 @@ export class McpConnection {
     // While its stream of notifications is open, the object can neither hibernate nor be evicted. A server without a line
     // stays what it is, and keeps its session.
     const onIdle = () => void (this.#isOpenable && this.#hangUp());
-    this.#idle = new IdleWatch({ clock: services.clock, idleMs: IDLE_MS, signal: this.#life.signal, onIdle });
+    this.#idle = new IdleWatch(services.clock, this.#life.signal, onIdle);
     if (this.record.authUrl !== null) this.#state = "authenticating";
   }
 

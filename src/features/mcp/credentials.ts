@@ -17,28 +17,30 @@ export interface McpOAuthProvider {
   saveTokens(tokens: never, context?: never): void | Promise<void>;
 }
 
-export interface CredentialsInit {
-  readonly store: McpStore;
+/** The server, and how the agent registers with it. */
+interface RegisteredAt {
   readonly server: ServerRef;
   readonly callbackUrl: string;
   readonly clientName: string;
 }
 
 export class StoredCredentials {
-  readonly #init: CredentialsInit;
+  readonly #store: McpStore;
+  readonly #at: RegisteredAt;
 
-  constructor(init: CredentialsInit) {
-    this.#init = init;
+  constructor(store: McpStore, at: RegisteredAt) {
+    this.#store = store;
+    this.#at = at;
   }
 
   get redirectUrl(): string {
-    return this.#init.callbackUrl;
+    return this.#at.callbackUrl;
   }
 
   get clientMetadata(): object {
     return {
-      client_name: this.#init.clientName,
-      redirect_uris: [this.#init.callbackUrl],
+      client_name: this.#at.clientName,
+      redirect_uris: [this.#at.callbackUrl],
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
       token_endpoint_auth_method: "none"
@@ -48,12 +50,13 @@ export class StoredCredentials {
   clientInformation(): unknown {
     const kept = this.#read("client");
     // A registration is for one callback address. After a change of host the agent has to register again.
-    if (!isObject(kept) || kept["callbackUrl"] !== this.#init.callbackUrl) return undefined;
+    if (!isObject(kept) || kept["callbackUrl"] !== this.#at.callbackUrl) return undefined;
     return kept["information"];
   }
 
   saveClientInformation(information: unknown): void {
-    const { store, server, callbackUrl } = this.#init;
+    const { server, callbackUrl } = this.#at;
+    const store = this.#store;
     store.transaction(() => {
       store.writeCredential(server, "client", { callbackUrl, information });
       const clientId = isObject(information) ? information["client_id"] : undefined;
@@ -66,7 +69,7 @@ export class StoredCredentials {
   }
 
   saveTokens(tokens: unknown): void {
-    this.#init.store.writeCredential(this.#init.server, "tokens", tokens);
+    this.#store.writeCredential(this.#at.server, "tokens", tokens);
   }
 
   discoveryState(): unknown {
@@ -74,17 +77,17 @@ export class StoredCredentials {
   }
 
   saveDiscoveryState(state: unknown): void {
-    this.#init.store.writeCredential(this.#init.server, "discovery", state);
+    this.#store.writeCredential(this.#at.server, "discovery", state);
   }
 
   /** The server said that these are no longer valid. */
   invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): void {
     const kinds = scope === "all" ? ["client", "tokens", "discovery"] : [scope];
-    for (const kind of kinds) this.#init.store.deleteCredential(this.#init.server, kind);
+    for (const kind of kinds) this.#store.deleteCredential(this.#at.server, kind);
   }
 
   #read(kind: string): unknown {
-    return this.#init.store.readCredential(this.#init.server, kind);
+    return this.#store.readCredential(this.#at.server, kind);
   }
 }
 

@@ -1,25 +1,25 @@
 // Notices that something has not been used for a while. Waits only after a use, so an idle owner has no timer.
 import type { Clock } from "../../host/ports.ts";
 
-export interface IdleInit {
-  readonly clock: Clock;
-  readonly idleMs: number;
-  /** Ends the watch. */
-  readonly signal: AbortSignal;
-  readonly onIdle: () => void;
-}
+/** After the last request a line is hung up. */
+export const IDLE_MS = 30_000;
 
 export class IdleWatch {
-  readonly #init: IdleInit;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #onIdle: () => void;
   #running = 0;
   #usedAt = 0;
   #isWatching = false;
 
-  constructor(init: IdleInit) {
-    this.#init = init;
+  /** `signal` ends the watch. */
+  constructor(clock: Clock, signal: AbortSignal, onIdle: () => void) {
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#onIdle = onIdle;
   }
 
-  /** In use until the work has ended. */
+  /** Counts as in use until the work has ended. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#running += 1;
     try {
@@ -30,27 +30,26 @@ export class IdleWatch {
     }
   }
 
-  /** Used now. */
+  /** Counts as used now. */
   touch(): void {
-    this.#usedAt = this.#init.clock.now();
+    this.#usedAt = this.#clock.now();
     if (this.#isWatching) return;
     this.#isWatching = true;
     void this.#watch();
   }
 
   async #watch(): Promise<void> {
-    const { clock, idleMs, signal, onIdle } = this.#init;
     try {
       for (;;) {
-        const leftMs = this.#usedAt + idleMs - clock.now();
+        const leftMs = this.#usedAt + IDLE_MS - this.#clock.now();
         if (leftMs <= 0 && this.#running === 0) break;
-        await clock.sleep(leftMs > 0 ? leftMs : idleMs, signal);
+        await this.#clock.sleep(leftMs > 0 ? leftMs : IDLE_MS, this.#signal);
       }
     } catch {
       // The owner has ended.
       return;
     }
     this.#isWatching = false;
-    onIdle();
+    this.#onIdle();
   }
 }

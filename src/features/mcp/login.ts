@@ -3,29 +3,26 @@
 // two windows do not disturb each other and a restart loses nothing. Several requests that are refused at once lead to
 // one refresh of the token, because a refresh token can be used once.
 import type { OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/client";
-import type { Clock, Ids } from "../../host/ports.ts";
 import { isObject } from "../../util/json.ts";
 import type { ClientSdk } from "./client-package.ts";
 import { withMethods, type McpOAuthProvider } from "./credentials.ts";
 import { mcpErrors } from "./errors.ts";
 import type { Fetch } from "./guarded-fetch.ts";
-import type { McpStore, ServerRef } from "./server-store.ts";
+import type { ProtocolServices } from "./protocol.ts";
+import type { ServerRef } from "./server-store.ts";
 
 /** How long a user has for the login page. */
 export const LOGIN_LIFETIME_MS = 10 * 60_000;
 /** Of the address of a login page, which is stored and sent to every client. A longer one is refused. */
 const MAX_PAGE_CHARS = 16_384;
 
-export interface LoginInit {
+/** The server that is logged in to. */
+interface LoginTarget {
   readonly sdk: ClientSdk;
-  readonly store: McpStore;
   readonly server: ServerRef;
   readonly provider: McpOAuthProvider;
+  /** Checks the address of each request. */
   readonly fetch: Fetch;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  /** The user has to visit this page. */
-  readonly onAuthorizationUrl: (url: string) => void;
 }
 
 /** A login as its row keeps it, between the page that starts it and the callback that ends it. */
@@ -41,14 +38,16 @@ export interface Refusal {
 }
 
 export class Login {
-  readonly #init: LoginInit;
+  readonly #services: ProtocolServices;
+  readonly #target: LoginTarget;
   /** One at a time: see the top. */
   #running: Promise<void> | undefined;
   /** The token that was sent with the request of each refused response. */
   readonly #sent = new WeakMap<Response, string | null>();
 
-  constructor(init: LoginInit) {
-    this.#init = init;
+  constructor(services: ProtocolServices, target: LoginTarget) {
+    this.#services = services;
+    this.#target = target;
   }
 
   /** `fetch` that remembers which token the server refused. */
@@ -62,14 +61,14 @@ export class Login {
 
   /** For the transport: the token to send, if there is one. */
   async token(): Promise<string | undefined> {
-    const tokens = await this.#init.provider.tokens();
+    const tokens = await this.#target.provider.tokens();
     const token = isObject(tokens) ? tokens["access_token"] : undefined;
     return typeof token === "string" ? token : undefined;
   }
 
   /**
    * For the transport: the server refused a request. Returns when it is worth sending it again; throws the package's
-   * UnauthorizedError when the user has to log in, whose page `onAuthorizationUrl` was given.
+   * UnauthorizedError when the user has to log in, whose page is in the record then.
    */
   async onUnauthorized(refusal: Refusal): Promise<void> {
     if (this.#running === undefined) {
@@ -86,7 +85,7 @@ export class Login {
 
   /** Ends a login with the code that the callback brought. Throws what went wrong. */
   async finish(login: unknown, code: string, iss: string | undefined): Promise<void> {
-    const { sdk, server, fetch } = this.#init;
+    const { sdk, server, fetch } = this.#target;
     const pending = pendingLoginOf(login);
     const flow = this.#flow({ codeVerifier: () => pending.verifier });
     const result = await sdk.auth(flow, {
@@ -101,13 +100,13 @@ export class Login {
   }
 
   async #authorize({ response, fetchFn }: Refusal): Promise<void> {
-    const { sdk, server, provider } = this.#init;
+    const { sdk, server, provider } = this.#target;
     const { resourceMetadataUrl, scope } = sdk.extractWWWAuthenticateParams(response);
     const before = await provider.tokens();
     const canRefresh = isObject(before) && typeof before["refresh_token"] === "string";
     // Without tokens this is a new login, which must not go to an authorization server that was replaced since.
     if (!canRefresh) await (provider as Partial<OAuthClientProvider>).invalidateCredentials?.("discovery");
-    const page = new LoginPage(this.#init, { resourceMetadataUrl: resourceMetadataUrl?.href, scope });
+    const page = new LoginPage(this.#services, server, { resourceMetadataUrl: resourceMetadataUrl?.href, scope });
     const watched = watchPosts(fetchFn);
     const result = await sdk.auth(this.#flow(page.methods()), {
       serverUrl: new URL(server.url),
@@ -125,27 +124,33 @@ export class Login {
   /** The provider with our part of a login in place of its own. */
   #flow(own: Partial<OAuthClientProvider>): OAuthClientProvider {
     // A provider of ours has the methods that a login of ours needs.
-    return withMethods(this.#init.provider, own) as McpOAuthProvider & OAuthClientProvider;
+    return withMethods(this.#target.provider, own) as McpOAuthProvider & OAuthClientProvider;
   }
 }
 
 /** The start of one login: collects what the package says about it, and makes it durable when the page is shown. */
 class LoginPage {
-  readonly #init: LoginInit;
-  readonly #params: { resourceMetadataUrl: string | undefined; scope: string | undefined };
+  readonly #services: ProtocolServices;
+  readonly #server: ServerRef;
+  readonly #params: Pick<PendingLogin, "resourceMetadataUrl" | "scope">;
   readonly #nonce: string;
   #verifier = "";
   #url = "";
 
-  constructor(init: LoginInit, params: { resourceMetadataUrl: string | undefined; scope: string | undefined }) {
-    this.#init = init;
+  constructor(
+    services: ProtocolServices,
+    server: ServerRef,
+    params: Pick<PendingLogin, "resourceMetadataUrl" | "scope">
+  ) {
+    this.#services = services;
+    this.#server = server;
     this.#params = params;
-    this.#nonce = init.ids.next();
+    this.#nonce = services.ids.next();
   }
 
   methods(): Partial<OAuthClientProvider> {
     return {
-      state: () => `${this.#nonce}.${this.#init.server.id}`,
+      state: () => `${this.#nonce}.${this.#server.id}`,
       saveCodeVerifier: (verifier) => {
         this.#verifier = verifier;
       },
@@ -158,19 +163,16 @@ class LoginPage {
 
   /** State, verifier and address in one transaction: an address without its state would lead nowhere. */
   open(): void {
-    const { store, server, clock, onAuthorizationUrl } = this.#init;
-    const { resourceMetadataUrl, scope } = this.#params;
+    const { store, clock, emit } = this.#services;
+    const server = this.#server;
     const now = clock.now();
-    const value: PendingLogin = {
-      verifier: this.#verifier,
-      resourceMetadataUrl,
-      scope
-    };
+    const value: PendingLogin = { verifier: this.#verifier, ...this.#params };
     store.transaction(() => {
       store.writeLogin(server, this.#nonce, { value, expiresAt: now + LOGIN_LIFETIME_MS, now });
       store.update(server, { authUrl: this.#url });
     });
-    onAuthorizationUrl(this.#url);
+    const clientId = store.get(server.id)?.clientId ?? undefined;
+    emit("mcp:client:authorize", { serverId: server.id, authUrl: this.#url, clientId });
   }
 }
 

@@ -441,8 +441,7 @@ describe("tokens", () => {
       override saveTokens = (tokens: unknown) => void kept.set("tokens", tokens);
     }
     scene.world.createOAuthProvider = (callbackUrl) =>
-      new OwnProvider({
-        store: scene.world.store,
+      new OwnProvider(scene.world.store, {
         server: { id: "mine", url: MCP_URL },
         callbackUrl,
         clientName: "own"

@@ -98,25 +98,15 @@ export class Protocol {
   }
 
   #login(record: McpServerRecord): Login | undefined {
-    const { store, clock, ids, createOAuthProvider, emit } = this.#services;
-    const { id, url, callbackUrl } = record;
+    const { store, createOAuthProvider } = this.#services;
+    const { id, url, callbackUrl, options } = record;
     if (callbackUrl === null) return undefined;
     const server = { id, url };
     const own = createOAuthProvider?.(callbackUrl);
-    const kept = { store, server, callbackUrl, clientName: record.options.clientName };
-    return new Login({
-      sdk: this.#sdk,
-      store,
-      clock,
-      ids,
-      server,
-      provider: own ? ofAddress(own, store, server) : new StoredCredentials(kept),
-      fetch: this.#fetch(record),
-      onAuthorizationUrl: (authUrl) => {
-        const clientId = store.get(id)?.clientId;
-        emit("mcp:client:authorize", { serverId: id, authUrl, clientId: clientId ?? undefined });
-      }
-    });
+    const provider = own
+      ? ofAddress(own, store, server)
+      : new StoredCredentials(store, { server, callbackUrl, clientName: options.clientName });
+    return new Login(this.#services, { sdk: this.#sdk, server, provider, fetch: this.#fetch(record) });
   }
 
   #fetch({ url }: McpServerRecord): Fetch {
