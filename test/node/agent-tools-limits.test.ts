@@ -90,7 +90,10 @@ test("a hook that refuses a run, or a child that cannot start, gives its slot up
 
 test("a waiting run that is left before it has waited for its slot keeps no place", async () => {
   const running: string[] = [];
-  const slots = new Slots({ limits: () => ({ maxConcurrent: 1, maxQueued: 1 }), running: () => running });
+  const slots = new Slots({
+    agent: { maxConcurrentAgentTools: 1, maxQueuedAgentTools: 1 },
+    table: { open: () => running.map((run_id) => ({ run_id, status: "running" })) }
+  });
   expect([slots.reserve("a"), slots.reserve("b"), slots.reserve("c")]).toEqual([true, true, false]);
   slots.leave("b");
   expect(slots.reserve("c")).toBe(true);

@@ -125,6 +125,10 @@ export class Process {
     this.actions = new ActionRuntime(this.#host(overrides));
   }
 
+  get approvals(): ActionRuntime["approvals"] {
+    return this.actions.approvals;
+  }
+
   /** Nothing of it happens any more: its timers are gone, its storage refuses. */
   kill(): void {
     this.#isAlive = false;

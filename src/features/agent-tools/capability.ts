@@ -8,7 +8,6 @@ import { openOwnRuns } from "./own-runs-feature.ts";
 import { inputText } from "./own-run.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { Feature } from "../../feature/feature.ts";
-import { isOverridden } from "../../feature/members.ts";
 import type { UIMessage } from "ai";
 import { readChildMethods } from "./child-methods.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
@@ -130,23 +129,7 @@ export const agentTools = capability({
   members: AgentToolsMembers,
   feature: (services): AgentToolsFeature => {
     // Only agents that have these members open it.
-    const agent = services.agent as AgentToolsMembers;
-    const runs = new ChildRuns({
-      runtime: runtimeOf(agent),
-      settings: () => ({
-        maxConcurrent: agent.maxConcurrentAgentTools,
-        maxQueued: agent.maxQueuedAgentTools,
-        noProgressMs: agent.agentToolNoProgressMs,
-        retention: agent.agentToolRetention
-      }),
-      hooks: {
-        onStart: (run) => agent.onAgentToolStart(run),
-        onFinish: (run, result) => agent.onAgentToolFinish(run, result),
-        get wantsFinish() {
-          return isOverridden(agent, "onAgentToolFinish");
-        }
-      }
-    });
+    const runs = new ChildRuns(services.agent as AgentToolsMembers);
     return {
       name: "agent-tools",
       runs,

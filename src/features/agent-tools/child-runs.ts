@@ -2,6 +2,10 @@
 // it and is closed when its child has said how it ended, so that a restart finds every child again. The same run never
 // starts twice. Starts call no child: runs that a crash left are taken up by the turn that waits for them, or by a wake.
 import type { Connection } from "../../host/connection.ts";
+import type { AgentToolsMembers } from "./capability.ts";
+import type { AgentToolChunk } from "./chunk-feed.ts";
+import { isOverridden } from "../../feature/members.ts";
+import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";
 import { currentDurable } from "../../agent/context.ts";
 import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
 import { sha256 } from "../../host/blobs.ts";
@@ -15,8 +19,8 @@ import { ChildLink } from "./child-link.ts";
 import { takesRuns } from "./child-methods.ts";
 import { agentToolErrors } from "./errors.ts";
 import { RunEvents } from "./events.ts";
-import { LiveRun, type RunRequest } from "./live-run.ts";
-import { NO_CONVERSATION, type RunConversation, type RunsInit } from "./ports.ts";
+import { LiveRun, type LiveRunOwner, type RunRequest } from "./live-run.ts";
+import { NO_CONVERSATION, type RunConversation } from "./ports.ts";
 import {
   isHardTerminal,
   isOpenRun,
@@ -45,52 +49,27 @@ const RANDOM_ID_CHARS = 12;
 const CLEARED = "clearing agent tool run";
 const OWNER_ENDED = "The turn that started the run has ended.";
 
-export class ChildRuns {
+export class ChildRuns implements LiveRunOwner {
   /** Set by an agent that has one, before its start is over. */
   conversation: RunConversation = NO_CONVERSATION;
+  readonly runtime: AgentRuntime;
+  readonly agent: AgentToolsMembers;
   readonly table: RunTable;
-  readonly #init: RunsInit;
-  readonly #link: ChildLink;
-  readonly #slots: Slots;
-  readonly #events: RunEvents;
+  readonly link: ChildLink;
+  readonly slots = new Slots(this);
+  readonly retries: RetryTimes;
+  readonly #events = new RunEvents(this);
   readonly #live = new Map<string, LiveRun>();
-  readonly #removal: RunRemoval;
-  readonly #reports: RunReports;
-  readonly #retries: RetryTimes;
+  readonly #removal = new RunRemoval(this, (runId) => this.#live.get(runId)?.stop({ kind: "cleared" }));
+  readonly #reports = new RunReports(this);
   #activeAt = 0;
 
-  constructor(init: RunsInit) {
-    const { runtime } = init;
-    this.#init = init;
-    this.table = new RunTable(runtime.sql);
-    this.#link = new ChildLink(runtime);
-    this.#retries = new RetryTimes(runtime.clock);
-    this.#reports = new RunReports({
-      ...init,
-      conversation: () => this.conversation,
-      table: this.table,
-      inAgent: (work) => this.#inAgent(work)
-    });
-    this.#slots = new Slots({
-      limits: () => init.settings(),
-      running: () => this.table.open().flatMap(({ run_id, status }) => (status === "running" ? [run_id] : []))
-    });
-    this.#removal = new RunRemoval({
-      table: this.table,
-      link: this.#link,
-      retries: this.#retries,
-      slots: this.#slots,
-      stop: (runId) => this.#live.get(runId)?.stop({ kind: "cleared" }),
-      inAgent: (work) => this.#inAgent(work),
-      rearm: () => runtime.background(runtime.wakes.rearm())
-    });
-    this.#events = new RunEvents({
-      connections: () => runtime.connections.list(),
-      runs: (limit) => this.table.list(limit),
-      isFollowed: (runId) => this.#live.has(runId),
-      chunks: (row) => this.#replayed(row),
-      background: (work) => runtime.background(work)
-    });
+  constructor(agent: AgentToolsMembers) {
+    this.agent = agent;
+    this.runtime = runtimeOf(agent);
+    this.table = new RunTable(this.runtime.sql);
+    this.link = new ChildLink(this.runtime);
+    this.retries = new RetryTimes(this.runtime.clock);
   }
 
   // ── Runs ──
@@ -194,7 +173,7 @@ export class ChildRuns {
     this.#expire();
     const left = this.table.openOfTurn(turnId);
     if (left.length === 0) return;
-    const { runtime } = this.#init;
+    const { runtime } = this;
     if (status === "completed") return void runtime.background(runtime.wakes.rearm());
     for (const { run_id } of left) runtime.background(this.cancel(run_id, OWNER_ENDED));
   }
@@ -203,14 +182,14 @@ export class ChildRuns {
   cleared(): void {
     if (!this.table.exists) return;
     this.table.markCleared();
-    const { runtime } = this.#init;
+    const { runtime } = this;
     runtime.sql.afterTransaction({ committed: () => runtime.background(this.#removal.removeCleared()) });
   }
 
   nextWake(nowMs: number): number | null {
     const due = this.table.unfinished().filter((row) => this.#isLeft(row));
     const times = due.map((row) => this.#dueAt(row, nowMs));
-    const { maxAgeMs } = this.#init.settings().retention;
+    const { maxAgeMs } = this.agent.agentToolRetention;
     const firstEndedAt = maxAgeMs === undefined ? null : this.table.firstEndedAt(this.conversation.openTurns());
     if (maxAgeMs !== undefined && firstEndedAt !== null) times.push(firstEndedAt + maxAgeMs + 1);
     return times.length === 0 ? null : Math.min(...times);
@@ -220,22 +199,22 @@ export class ChildRuns {
   async runDue(): Promise<void> {
     if (!this.table.exists) return;
     this.#expire();
-    const now = this.#runtime.clock.now();
+    const now = this.runtime.clock.now();
     const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#dueAt(row, now) <= now);
     const open = left.filter(({ status }) => isOpenRun(status));
-    if (open.length > 0) this.#runtime.background(this.#recover(open));
-    for (const row of left.filter(isUnreported)) this.#runtime.background(this.#reportAgain(row));
+    if (open.length > 0) this.runtime.background(this.#recover(open));
+    for (const row of left.filter(isUnreported)) this.runtime.background(this.#reportAgain(row));
     if (left.some(({ status }) => status === "clearing")) await this.#removal.removeCleared();
   }
 
   /** Resolves when all of them are over. */
   async #recover(rows: readonly RunRow[]): Promise<void> {
-    const { clock } = this.#runtime;
+    const { clock } = this.runtime;
     const beganAt = clock.now();
     const runCount = rows.length;
-    this.#runtime.emit("agent_tool:recovery:begin", { runCount });
+    this.runtime.emit("agent_tool:recovery:begin", { runCount });
     await Promise.all(rows.map((row) => this.#watch(row, { isNew: false }).result));
-    this.#runtime.emit("agent_tool:recovery:complete", { runCount, elapsedMs: clock.now() - beganAt });
+    this.runtime.emit("agent_tool:recovery:complete", { runCount, elapsedMs: clock.now() - beganAt });
   }
 
   stop(): void {
@@ -299,7 +278,7 @@ export class ChildRuns {
         display: isObject(display) && Object.keys(display).length > 0 ? display : undefined,
         detached: run.background
       },
-      this.#runtime.clock.now()
+      this.runtime.clock.now()
     );
     this.#events.started(row);
     return row;
@@ -312,9 +291,8 @@ export class ChildRuns {
       return { status: "error", error: agentToolErrors.AgentToolClassError(childClass.name).message };
     }
     // In the same tick as the answer: another run may be asked for in the next one.
-    if (this.#slots.reserve(row.run_id)) return undefined;
-    const { maxConcurrent } = this.#init.settings();
-    return { status: "error", error: `maxConcurrentAgentTools (${maxConcurrent}) exceeded` };
+    if (this.slots.reserve(row.run_id)) return undefined;
+    return { status: "error", error: `maxConcurrentAgentTools (${this.agent.maxConcurrentAgentTools}) exceeded` };
   }
 
   /** A run that is known: its result, or the wait for it. It never starts a second time. */
@@ -339,33 +317,19 @@ export class ChildRuns {
   }
 
   #watch(row: RunRow, request: RunRequest): LiveRun {
-    const { runtime, settings, hooks } = this.#init;
-    const live = new LiveRun({
-      row,
-      request,
-      runtime,
-      settings,
-      hooks,
-      conversation: this.conversation,
-      table: this.table,
-      slots: this.#slots,
-      link: this.#link,
-      onChunks: (chunks) => this.#events.chunks(row, chunks),
-      onActivity: () => (this.#activeAt = runtime.clock.now()),
-      onOverspent: (turnId) => this.#overspent(turnId),
-      onLeft: () => this.#forget(row.run_id, live),
-      onFailed: () => this.#failed(live)
-    });
+    const live = new LiveRun(this, row, request);
     this.#live.set(row.run_id, live);
-    live.begin(
-      (work) => this.#inAgent(work),
-      (end) => this.#finish(live, end)
-    );
+    live.begin((end) => this.#finish(live, end));
     return live;
   }
 
-  /** Not one that ends by itself now: it is what it is. */
-  #overspent(turnId: string): void {
+  onChunks(row: RunRow, chunks: readonly AgentToolChunk[]): void {
+    this.#activeAt = this.runtime.clock.now();
+    this.#events.chunks(row, chunks);
+  }
+
+  /** Stops the turn's runs, except one that ends by itself now. */
+  onOverspent(turnId: string): void {
     for (const live of this.#live.values()) {
       if (live.row.turn_id === turnId && !live.isOver) live.stop({ kind: "tokens" });
     }
@@ -373,48 +337,48 @@ export class ChildRuns {
 
   async #finish(live: LiveRun, end: RunEnd | undefined): Promise<RunAgentToolResult> {
     const { run_id: runId, class_name: agentType } = live.row;
-    this.#forget(runId, live);
+    this.onLeft(live);
     // Its caller is gone, and the run is not over. Or its child could not be stopped: that is tried again.
     if (!end) {
-      this.#slots.leave(runId);
+      this.slots.leave(runId);
       const cancel = this.table.get(runId)?.cancel ?? null;
-      if (cancel === null) this.#retries.pause(runId);
-      else this.#retries.failed(runId);
+      if (cancel === null) this.retries.pause(runId);
+      else this.retries.failed(runId);
       if (cancel !== null) return { runId, agentType, status: "aborted", error: cancel };
       return { runId, agentType, status: "interrupted", error: OWNER_ENDED, childStillRunning: true };
     }
     return this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
   }
 
-  /** It is still open, or unreported: without a pause the wake would take it up again at once, for ever. */
-  #failed(live: LiveRun): void {
+  /** The run is still open, or unreported: without a pause the wake would take it up again at once, for ever. */
+  onFailed(live: LiveRun): void {
     const { run_id: runId } = live.row;
-    this.#forget(runId, live);
-    this.#slots.leave(runId);
+    this.onLeft(live);
+    this.slots.leave(runId);
     this.#retryLater(runId);
   }
 
   /** No wake was asked for while it was under way, and the one of the work itself is gone. */
   #retryLater(runId: string): void {
-    this.#retries.failed(runId);
-    this.#runtime.background(this.#runtime.wakes.rearm());
+    this.retries.failed(runId);
+    this.runtime.background(this.runtime.wakes.rearm());
   }
 
-  #forget(runId: string, live: LiveRun): void {
-    if (this.#live.get(runId) === live) this.#live.delete(runId);
+  onLeft(live: LiveRun): void {
+    if (this.#live.get(live.row.run_id) === live) this.#live.delete(live.row.run_id);
   }
 
-  /** Written down, then told: clients, then user code. */
+  /** Writes the end down, then notifies clients, then user code. */
   async #end(runId: string, end: RunEnd, chunks: number): Promise<RunAgentToolResult> {
-    const { clock } = this.#runtime;
+    const { clock } = this.runtime;
     const before = this.table.get(runId);
-    const reports = (before && before.detached !== null) || this.#init.hooks.wantsFinish;
+    const reports = (before && before.detached !== null) || isOverridden(this.agent, "onAgentToolFinish");
     const row = this.table.end(runId, end, { at: clock.now(), chunks, reports });
-    this.#slots.free(runId);
-    this.#retries.done(runId);
+    this.slots.free(runId);
+    this.retries.done(runId);
     if (!row || !before) return { runId, agentType: before?.class_name ?? "", status: "aborted", error: CLEARED };
     if (before.status === row.status) return runResult(row);
-    this.#runtime.emit("agent_tool:run:ended", { runId, agentType: row.class_name, status: end.status });
+    this.runtime.emit("agent_tool:run:ended", { runId, agentType: row.class_name, status: end.status });
     this.#events.ended(row);
     if (reports) await this.#reports.report(row);
     this.#expire();
@@ -431,18 +395,18 @@ export class ChildRuns {
   // ── Deleting ──
 
   #expire(): void {
-    const { maxRuns, maxAgeMs } = this.#init.settings().retention;
+    const { maxRuns, maxAgeMs } = this.agent.agentToolRetention;
     if (maxRuns === undefined && maxAgeMs === undefined) return;
-    const endedBefore = maxAgeMs === undefined ? undefined : this.#runtime.clock.now() - maxAgeMs;
+    const endedBefore = maxAgeMs === undefined ? undefined : this.runtime.clock.now() - maxAgeMs;
     // A turn that is open asks for its runs again after a crash, and counts what they have used.
     this.table.markExpired({ maxRuns, endedBefore, openTurns: this.conversation.openTurns() });
-    this.#runtime.background(this.#removal.removeCleared());
+    this.runtime.background(this.#removal.removeCleared());
   }
 
   // ── Small parts ──
 
-  get #runtime() {
-    return this.#init.runtime;
+  isFollowed(runId: string): boolean {
+    return this.#live.has(runId);
   }
 
   /** Not worked on in this process, and not the business of a turn that will take it up itself. */
@@ -454,18 +418,17 @@ export class ChildRuns {
   }
 
   #dueAt(row: RunRow, nowMs: number): number {
-    return this.#retries.at(row.run_id) ?? (isUnreported(row) ? this.#reports.againAt(row) : nowMs);
+    return this.retries.at(row.run_id) ?? (isUnreported(row) ? this.#reports.againAt(row) : nowMs);
   }
 
-  #inAgent<T>(work: () => Promise<T>): Promise<T> {
-    const { runtime } = this.#init;
-    return runtime.keepAlive.while(() => runtime.enterContext(work));
+  inAgent<T>(work: () => Promise<T>): Promise<T> {
+    return this.runtime.keepAlive.while(() => this.runtime.enterContext(work));
   }
 
   /** In work that is run again after a crash, the same call has the same run. */
   #newId(): string {
     const key = currentDurable()?.work.nextKey();
-    return key === undefined ? this.#runtime.ids.next().slice(0, RANDOM_ID_CHARS) : runIdOfCall("durable", key);
+    return key === undefined ? this.runtime.ids.next().slice(0, RANDOM_ID_CHARS) : runIdOfCall("durable", key);
   }
 
   #rowOfCall(messageId: string, toolCallId: string): RunRow | undefined {
@@ -478,11 +441,11 @@ export class ChildRuns {
     return isObject(tool) && AGENT_TOOL in tool ? (tool[AGENT_TOOL] as AgentToolDefinition) : undefined;
   }
 
-  /** Best effort: a client is not kept waiting for a child. */
-  async #replayed(row: RunRow): Promise<Awaited<ReturnType<ChildLink["read"]>>["chunks"]> {
-    const reading = this.#link.read(row, { afterSequence: -1, waitMs: 0 });
+  /** Reads what a child has said, for a client, which is not kept waiting for the child. */
+  async replayed(row: RunRow): Promise<readonly AgentToolChunk[]> {
+    const reading = this.link.read(row, { afterSequence: -1, waitMs: 0 });
     try {
-      const isInTime = await happensWithin(REPLAY_MS, reading, this.#runtime.clock);
+      const isInTime = await happensWithin(REPLAY_MS, reading, this.runtime.clock);
       return isInTime ? (await reading).chunks : [];
     } catch (error) {
       console.warn("What a sub-agent said could not be read for a client:", error);

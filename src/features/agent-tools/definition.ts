@@ -32,5 +32,5 @@ export interface AgentToolDefinition {
 /** What a tool says about itself to clients. */
 export function displayOfTool({ options }: AgentToolDefinition): AgentToolDisplay {
   const { display, displayName: name, icon } = options;
-  return { ...display, name, icon };
+  return { ...display, ...(name !== undefined && { name }), ...(icon !== undefined && { icon }) };
 }

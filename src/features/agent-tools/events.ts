@@ -3,10 +3,11 @@
 // until it has been given what came before.
 import { socketOf, type Connection } from "../../host/connection.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
+import type { RunOwner } from "./ports.ts";
 import { isOpenRun } from "./run.ts";
 import { displayOf, type RunRow } from "./run-table.ts";
 
-/** Runs that a client is told of when it connects, and of these, the newest with everything their children said. */
+/** Runs that a client is sent when it connects; of these, the newest with everything their children said. */
 export const REPLAYED_RUNS = 200;
 export const REPLAYED_WITH_CHUNKS = 20;
 
@@ -40,23 +41,21 @@ interface Frame {
   readonly event: AgentToolEvent;
 }
 
-export interface RunEventsInit {
-  readonly connections: () => readonly Connection[];
-  readonly runs: (limit: number) => readonly RunRow[];
-  /** Whether its child is followed in this process. */
-  readonly isFollowed: (runId: string) => boolean;
-  /** What a child has said so far; empty where it cannot be asked. Never rejects. */
-  readonly chunks: (row: RunRow) => Promise<readonly AgentToolChunk[]>;
-  readonly background: (work: Promise<unknown>) => void;
+/** The runs that clients are shown. */
+interface ShownRuns extends Pick<RunOwner, "runtime" | "table"> {
+  /** Whether the child of a run is followed in this process. */
+  isFollowed(runId: string): boolean;
+  /** Reads what a child has said so far; empty where it cannot be asked. Never rejects. */
+  replayed(row: RunRow): Promise<readonly AgentToolChunk[]>;
 }
 
 export class RunEvents {
-  readonly #init: RunEventsInit;
+  readonly #owner: ShownRuns;
   /** What a client gets after it was given what came before, by run. */
   readonly #held = new Map<Connection, Map<string, Frame[]>>();
 
-  constructor(init: RunEventsInit) {
-    this.#init = init;
+  constructor(owner: ShownRuns) {
+    this.#owner = owner;
   }
 
   started(row: RunRow): void {
@@ -74,17 +73,17 @@ export class RunEvents {
 
   /** After what the connection is sent by itself. */
   connected(connection: Connection): void {
-    const rows = this.#init.runs(REPLAYED_RUNS);
+    const rows = this.#owner.table.list(REPLAYED_RUNS);
     if (rows.length === 0) return;
     const older = rows.slice(0, -REPLAYED_WITH_CHUNKS);
     const newest = rows.slice(-REPLAYED_WITH_CHUNKS);
     const held = new Map<string, Frame[]>();
     // A run that is open and not followed yet says everything from the beginning, to all clients, when it is.
     for (const { run_id: id, status } of newest) {
-      if (!isOpenRun(status) || this.#init.isFollowed(id)) held.set(id, []);
+      if (!isOpenRun(status) || this.#owner.isFollowed(id)) held.set(id, []);
     }
     this.#held.set(connection, held);
-    this.#init.background(this.#replay(connection, { older, newest }));
+    this.#owner.runtime.background(this.#replay(connection, { older, newest }));
   }
 
   async #replay(connection: Connection, rows: { older: readonly RunRow[]; newest: readonly RunRow[] }): Promise<void> {
@@ -93,7 +92,7 @@ export class RunEvents {
     try {
       for (const row of rows.older) this.#send(connection, [startedFrame(row), endFrame(row)]);
       const said = rows.newest.map((row) =>
-        this.#held.get(connection)?.has(row.run_id) ? this.#init.chunks(row) : []
+        this.#held.get(connection)?.has(row.run_id) ? this.#owner.replayed(row) : []
       );
       for (const row of rows.newest) this.#send(connection, [startedFrame(row)]);
       for (const [index, row] of rows.newest.entries()) this.#catchUp(connection, row, (await said[index]) ?? []);
@@ -120,7 +119,7 @@ export class RunEvents {
   #broadcast(frame: Frame): void {
     const { runId } = frame.event;
     let text: string | undefined;
-    for (const connection of this.#init.connections()) {
+    for (const connection of this.#owner.runtime.connections.list()) {
       if (!socketOf(connection).attachment.protocol) continue;
       const waiting = this.#held.get(connection)?.get(runId);
       if (waiting) waiting.push(frame);

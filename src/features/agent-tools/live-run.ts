@@ -1,16 +1,13 @@
 // One run that this process works on: reaches the child, follows it to its end, and stops it where it must. It says how
 // the run ended; writing that down is its owner's. Between any two of its steps the process may die: the row and the
 // child's own record say how it goes on.
-import type { AgentRuntime } from "../../agent/runtime.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
-import type { ChildLink } from "./child-link.ts";
 import { answerInTime, follow, NoAnswerError, type Followed } from "./follow.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { AgentToolRunInspection } from "./run-progress.ts";
-import type { RunConversation, RunHooks, RunSettings } from "./ports.ts";
+import type { RunOwner } from "./ports.ts";
 import { DEFAULT_BACKGROUND_MS, NEVER_STARTED, abortReasonText, type RunAgentToolResult, type RunEnd } from "./run.ts";
-import { backgroundOf, runInfo, type RunRow, type RunTable } from "./run-table.ts";
-import type { Slots } from "./slots.ts";
+import { backgroundOf, runInfo, type RunRow } from "./run-table.ts";
 
 /**
  * How long a child may go without a sign of life: one that this process started, and one that an earlier process did. The
@@ -39,24 +36,16 @@ export type Stop =
   | { readonly kind: "tokens" }
   | { readonly kind: "cleared" };
 
-export interface LiveRunInit {
-  readonly row: RunRow;
-  readonly request: RunRequest;
-  readonly runtime: AgentRuntime;
-  readonly settings: () => RunSettings;
-  readonly hooks: RunHooks;
-  readonly conversation: RunConversation;
-  readonly table: RunTable;
-  readonly slots: Slots;
-  readonly link: ChildLink;
-  readonly onChunks: (chunks: readonly AgentToolChunk[]) => void;
-  readonly onActivity: () => void;
-  /** The turn has no tokens left: its other runs are stopped, too. */
-  readonly onOverspent: (turnId: string) => void;
+/** Who works on runs, and what a run that is worked on reports to it. */
+export interface LiveRunOwner extends RunOwner {
+  /** Called when the child has said something. */
+  onChunks(row: RunRow, chunks: readonly AgentToolChunk[]): void;
+  /** Called when the turn has no tokens left: its other runs are stopped, too. */
+  onOverspent(turnId: string): void;
   /** Called at once when the run is left to another call. */
-  readonly onLeft: () => void;
-  /** It could not be worked on, or its end could not be written down: a wake tries again. */
-  readonly onFailed: () => void;
+  onLeft(live: LiveRun): void;
+  /** Called when the run could not be worked on, or its end could not be written down: a wake tries again. */
+  onFailed(live: LiveRun): void;
 }
 
 const NO_RECORD = "The sub-agent has no record of this run.";
@@ -75,7 +64,8 @@ export class LiveRun {
   lastEvent = 0;
   /** Its child has ended. */
   isOver = false;
-  readonly #init: LiveRunInit;
+  readonly #owner: LiveRunOwner;
+  readonly #request: RunRequest;
   readonly #stop = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
   readonly #result = Promise.withResolvers<RunAgentToolResult>();
@@ -84,9 +74,10 @@ export class LiveRun {
   /** Its child has said that it has the run. */
   #isAccepted = false;
 
-  constructor(init: LiveRunInit) {
-    this.#init = init;
-    this.row = init.row;
+  constructor(owner: LiveRunOwner, row: RunRow, request: RunRequest) {
+    this.#owner = owner;
+    this.row = row;
+    this.#request = request;
   }
 
   /** Resolves when the child has accepted the run, or the run is over. */
@@ -100,17 +91,16 @@ export class LiveRun {
   }
 
   /** `finish` writes down how it ended; undefined: it is not over, and another call takes it up. */
-  begin(
-    inAgent: <T>(work: () => Promise<T>) => Promise<T>,
-    finish: (end: RunEnd | undefined) => Promise<RunAgentToolResult>
-  ): void {
-    const { runtime, request, row } = this.#init;
+  begin(finish: (end: RunEnd | undefined) => Promise<RunAgentToolResult>): void {
+    const { runtime } = this.#owner;
+    const { row } = this;
+    const request = this.#request;
     if (row.cancel !== null) this.stop({ kind: "cancel", reason: row.cancel });
     else if (row.detached !== null) void this.#limitTime();
     this.join(request.signal);
     const { run_id: runId, class_name: agentType } = row;
     const beganAt = runtime.clock.now();
-    const work = inAgent(async () => finish(await this.#run()));
+    const work = this.#owner.inAgent(async () => finish(await this.#run()));
     const ended = (result: RunAgentToolResult) => {
       const { status, error: reason } = result;
       const elapsedMs = runtime.clock.now() - beganAt;
@@ -120,7 +110,7 @@ export class LiveRun {
     };
     runtime.background(
       work.then(ended, async (error: unknown) => {
-        this.#init.onFailed();
+        this.#owner.onFailed(this);
         if (!request.isNew) runtime.emit("agent_tool:recovery:failed", { error: errorMessage(error) });
         await runtime.report(error);
         this.#result.resolve({ runId, agentType, status: "error", error: NOT_STARTED });
@@ -146,13 +136,13 @@ export class LiveRun {
   stop(stop: Stop): void {
     if (this.#stopped) return;
     this.#stopped = stop;
-    if (stop.kind === "detach") this.#init.onLeft();
+    if (stop.kind === "detach") this.#owner.onLeft(this);
     this.#stop.abort(new DOMException("The run is left.", "AbortError"));
   }
 
   /** The end of an attempt is not that of its turn: the next attempt takes the run up where it is. */
   #aborted(reason: unknown): void {
-    const { conversation, table } = this.#init;
+    const { conversation, table } = this.#owner;
     const { turn_id: turnId, run_id: runId } = this.row;
     if (turnId !== null && !conversation.isStopped(turnId)) return this.stop({ kind: "detach" });
     const text = abortReasonText(reason);
@@ -161,7 +151,7 @@ export class LiveRun {
   }
 
   async #limitTime(): Promise<void> {
-    const { runtime } = this.#init;
+    const { runtime } = this.#owner;
     const { maxBudgetMs = DEFAULT_BACKGROUND_MS } = backgroundOf(this.row) ?? {};
     const leftMs = this.row.started_at + maxBudgetMs - runtime.clock.now();
     try {
@@ -203,7 +193,7 @@ export class LiveRun {
   /** False: the child may still be working. */
   async #stopChild(reason: string): Promise<boolean> {
     try {
-      await this.#init.link.cancel(this.row, reason);
+      await this.#owner.link.cancel(this.row, reason);
       return true;
     } catch (error) {
       console.warn("A sub-agent could not be stopped; it is tried again.", error);
@@ -212,7 +202,9 @@ export class LiveRun {
   }
 
   async #reachEnd(): Promise<RunEnd> {
-    const { request, row, runtime } = this.#init;
+    const { row } = this;
+    const { runtime } = this.#owner;
+    const request = this.#request;
     this.#stop.signal.throwIfAborted();
     if (!request.isNew) {
       const { run_id: runId, class_name: agentType } = row;
@@ -239,11 +231,11 @@ export class LiveRun {
   }
 
   async #startChild(input: unknown): Promise<RunEnd | undefined> {
-    const { hooks, slots, link, conversation, table, runtime } = this.#init;
+    const { agent, slots, link, conversation, table, runtime } = this.#owner;
     const { row } = this;
     await slots.take(row.run_id, this.#stop.signal);
     try {
-      await hooks.onStart(runInfo(row));
+      await agent.onAgentToolStart(runInfo(row));
     } catch (error) {
       await runtime.report(error);
       return { status: "error", error: errorMessage(error) };
@@ -264,7 +256,7 @@ export class LiveRun {
   /** A call that failed on its way back has been made. */
   async #hasBegun(): Promise<boolean> {
     try {
-      const reading = this.#init.link.read(this.row, { afterSequence: -1, waitMs: 0 });
+      const reading = this.#owner.link.read(this.row, { afterSequence: -1, waitMs: 0 });
       return (await this.#inTime(reading, INSPECT_MS)).run !== null;
     } catch {
       this.#stop.signal.throwIfAborted();
@@ -274,7 +266,7 @@ export class LiveRun {
 
   /** User code of the child may never return, when it starts or reads its input. */
   #inTime<T>(call: Promise<T>, timeoutMs: number): Promise<T> {
-    return answerInTime(call, { clock: this.#init.runtime.clock, signal: this.#stop.signal, timeoutMs });
+    return answerInTime(call, { clock: this.#owner.runtime.clock, signal: this.#stop.signal, timeoutMs });
   }
 
   #notStarted(error: unknown): RunEnd {
@@ -284,7 +276,7 @@ export class LiveRun {
   }
 
   #follow(firstAnswerMs?: number): Promise<Followed> {
-    const { link, runtime } = this.#init;
+    const { link, runtime } = this.#owner;
     return follow({
       ask: (options) => link.read(this.row, options),
       clock: runtime.clock,
@@ -297,34 +289,32 @@ export class LiveRun {
   }
 
   #progress(chunks: readonly AgentToolChunk[], run: AgentToolRunInspection): void {
-    const { table, conversation, onChunks, onActivity, onOverspent } = this.#init;
+    const { table, conversation } = this.#owner;
     const { run_id: runId, turn_id: turnId, status } = this.row;
-    if (status === "starting" && !this.#init.request.isNew) table.began(runId);
+    if (status === "starting" && !this.#request.isNew) table.began(runId);
     this.#isAccepted = true;
     this.#begun.resolve();
     this.tokens = Math.max(this.tokens, run.tokens ?? 0);
     this.isOver = run.status !== "running";
     if (chunks.length > 0) {
       this.lastEvent = Math.max(this.lastEvent, (chunks.at(-1)?.sequence ?? -1) + 1);
-      onActivity();
-      onChunks(chunks);
+      this.#owner.onChunks(this.row, chunks);
     }
     if (turnId === null) return;
     if (chunks.length > 0) conversation.beat(turnId);
-    if (conversation.tokensLeft(turnId) <= 0) onOverspent(turnId);
+    if (conversation.tokensLeft(turnId) <= 0) this.#owner.onOverspent(turnId);
   }
 
   /** Also of a background run: its caller waits until it has begun. */
   get #startMs(): number {
-    const { request, settings } = this.#init;
-    return request.noProgressMs ?? settings().noProgressMs ?? NO_PROGRESS_MS;
+    return this.#request.noProgressMs ?? this.#owner.agent.agentToolNoProgressMs ?? NO_PROGRESS_MS;
   }
 
   get #noProgressMs(): number {
-    const { request, settings } = this.#init;
+    const { isNew, noProgressMs = this.#owner.agent.agentToolNoProgressMs } = this.#request;
     const background = backgroundOf(this.row);
     if (background) return background.noProgressBudgetMs ?? background.maxBudgetMs ?? DEFAULT_BACKGROUND_MS;
-    return request.noProgressMs ?? settings().noProgressMs ?? (request.isNew ? NO_PROGRESS_MS : REATTACH_MS);
+    return noProgressMs ?? (isNew ? NO_PROGRESS_MS : REATTACH_MS);
   }
 }
 

@@ -4,9 +4,9 @@
 import type { UIMessage } from "ai";
 import { happensWithin } from "../../host/deadline.ts";
 import { Cached } from "../../host/cached.ts";
-import type { Clock, Ids, Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import type { TurnEngine } from "../../turn/engine.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import { checkMessages } from "../../feature/turn-input.ts";
 import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
@@ -19,37 +19,12 @@ import {
   valueText,
   type AgentToolValue
 } from "./run.ts";
+import type { ChildRunMembers } from "./capability.ts";
+import type { ChildRuns } from "./child-runs.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { RetryTimes } from "./retry-times.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 import { storedChunks } from "./stored-chunks.ts";
-
-/** The child's own words about its runs. */
-export interface OwnRunMethods {
-  formatAgentToolInput(input: unknown): string | UIMessage | Promise<string | UIMessage>;
-  getAgentToolOutput(runId: string): unknown;
-  getAgentToolSummary(runId: string, output: unknown): string | undefined | Promise<string | undefined>;
-}
-
-export interface OwnRunsInit {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly turns: TurnEngine;
-  readonly methods: OwnRunMethods;
-  /** Throws for what is not a message. */
-  readonly checkMessage: (message: unknown) => UIMessage;
-  readonly message: (messageId: string) => UIMessage | undefined;
-  /** Runs work in the agent's context, kept alive until it ends. */
-  readonly inAgent: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly background: (work: Promise<unknown>) => void;
-  /** `nextWake` may answer otherwise now. */
-  readonly rearm: () => void;
-  readonly report: (error: unknown) => Promise<void>;
-  /** Tokens that a turn's own children have used, and when one of them last said something. */
-  readonly childTokens: (turnId: string) => number;
-  readonly childActivityAt: () => number;
-}
 
 export const OWN_RUN_TABLES: readonly TableDefinition[] = [
   // Bound: one row per run that parents asked of this agent, which is one for a child of theirs. Deleted: with the agent.
@@ -100,7 +75,9 @@ const NO_OUTPUT = "The run's output could not be read.";
 const LARGE_OUTPUT = "The run's output is too large.";
 
 export class OwnRuns {
-  readonly #init: OwnRunsInit;
+  readonly #services: ChatServices;
+  /** The runs of this agent's own children. */
+  readonly #children: ChildRuns;
   readonly #table: TableSet;
   readonly #running: Cached<readonly OwnRunRow[]>;
   /** By request. Kept while a parent follows the run. */
@@ -112,13 +89,21 @@ export class OwnRuns {
   readonly #starting = new Map<string, { isStopped: boolean }>();
   #isListening = false;
 
-  constructor(init: OwnRunsInit) {
-    this.#init = init;
-    this.#retries = new RetryTimes(init.clock);
-    this.#table = new TableSet(init.sql, OWN_RUN_TABLES);
-    this.#running = new Cached(init.sql, () =>
+  constructor(services: ChatServices, children: ChildRuns) {
+    const { sql, clock } = services;
+    this.#services = services;
+    this.#children = children;
+    this.#retries = new RetryTimes(clock);
+    this.#table = new TableSet(sql, OWN_RUN_TABLES);
+    this.#running = new Cached(sql, () =>
       this.#table.all<OwnRunRow>("SELECT * FROM cf_own_runs WHERE status = 'running'")
     );
+  }
+
+  /** The class's methods. */
+  get #agent(): ChildRunMembers {
+    // Every agent that opens it has them.
+    return this.#services.agent as ChildRunMembers;
   }
 
   has(runId: string): boolean {
@@ -145,18 +130,17 @@ export class OwnRuns {
 
   /** User code: it takes its time, and may never return. */
   async #firstMessage(input: unknown): Promise<UIMessage> {
-    const { methods, checkMessage, ids } = this.#init;
-    const formatted = await methods.formatAgentToolInput(input);
+    const formatted = await this.#agent.formatAgentToolInput(input);
     const message: unknown =
       typeof formatted === "string"
-        ? { id: ids.next(), role: "user", parts: [{ type: "text", text: formatted }] }
+        ? { id: this.#services.ids.next(), role: "user", parts: [{ type: "text", text: formatted }] }
         : formatted;
-    return checkMessage(message);
+    return checkedMessage(message);
   }
 
   /** Formatting takes its time: another call may have started it meanwhile. */
   #admit(runId: string, message: UIMessage, maxTokens: number | undefined): void {
-    const { turns, ids, clock, sql } = this.#init;
+    const { turns, ids, clock, sql } = this.#services;
     if (this.#row(runId)) return;
     this.#listen();
     const requestId = ids.next();
@@ -194,7 +178,7 @@ export class OwnRuns {
     const row = this.#row(runId);
     if (row?.status !== "running") return;
     this.#table.change("UPDATE cf_own_runs SET error = ? WHERE run_id = ? AND error IS NULL", reason ?? null, runId);
-    this.#init.turns.cancel(row.request_id, reason);
+    this.#services.turns.cancel(row.request_id, reason);
     if (this.#isCutOff(row)) await this.#reconcile(row);
   }
 
@@ -212,7 +196,7 @@ export class OwnRuns {
 
   /** Until a chunk after this one is stored, the run ends, or the time is over. */
   async #untilNew(row: OwnRunRow, after: number, waitMs: number): Promise<void> {
-    const { clock } = this.#init;
+    const { clock } = this.#services;
     const until = clock.now() + Math.min(waitMs, MAX_WAIT_MS);
     for (let leftMs = until - clock.now(); leftMs > 0; leftMs = until - clock.now()) {
       if (this.#row(row.run_id)?.status !== "running") return;
@@ -225,7 +209,7 @@ export class OwnRuns {
 
   /** Of a run whose turn is over, all of them. */
   #storedCount({ request_id }: OwnRunRow): number {
-    return this.#init.turns.storedChunks(request_id) ?? Infinity;
+    return this.#services.turns.storedChunks(request_id) ?? Infinity;
   }
 
   /** The stored chunks after a cursor, and those that follow, as lines of JSON; ends with the run. Leaving it does not stop the run. */
@@ -252,12 +236,12 @@ export class OwnRuns {
   settled(turn: TurnView, outcome: TurnOutcome): void {
     if (turn.trigger !== "agent-tool") return;
     const row = this.#running.value.find(({ request_id }) => request_id === turn.requestId);
-    if (row) this.#init.background(this.#end(row, outcome));
+    if (row) this.#services.background(this.#end(row, outcome));
   }
 
   /** A crash came between the end of a turn and the word in its row. */
   resume(): void {
-    for (const row of this.#unsettled()) this.#init.background(this.#reconcile(row));
+    for (const row of this.#unsettled()) this.#services.background(this.#reconcile(row));
   }
 
   nextWake(nowMs: number): number | null {
@@ -281,11 +265,11 @@ export class OwnRuns {
 
   /** Its turn is over, and its row does not say so. */
   #isCutOff({ status, turn_id }: OwnRunRow): boolean {
-    return status === "running" && !this.#init.turns.isTurnOpen(turn_id);
+    return status === "running" && !this.#services.turns.isTurnOpen(turn_id);
   }
 
   #reconcile(row: OwnRunRow): Promise<void> {
-    const outcome = this.#init.turns.outcomeOf(row.request_id);
+    const outcome = this.#services.turns.outcomeOf(row.request_id);
     return this.#end(row, outcome ?? { status: "error", error: LOST, streamed: false });
   }
 
@@ -299,7 +283,7 @@ export class OwnRuns {
   }
 
   async #endOnce(row: OwnRunRow, outcome: TurnOutcome): Promise<void> {
-    const { inAgent, rearm } = this.#init;
+    const { inAgent, rearm } = this.#services;
     const runId = row.run_id;
     try {
       await inAgent(async () => this.#write(row, outcome, await this.#endOf(row, outcome)));
@@ -324,14 +308,14 @@ export class OwnRuns {
     // What the parent said when it stopped the run is in the row.
     if (status === "aborted") return { status, error: this.#row(row.run_id)?.error ?? abortReasonText(reason) };
     try {
-      const output = (await this.#init.methods.getAgentToolOutput(row.run_id)) ?? outcome.output;
+      const output = (await this.#agent.getAgentToolOutput(row.run_id)) ?? outcome.output;
       const text = output === undefined ? null : (valueText(output) ?? null);
       if (text !== null && byteLength(text) > RUN_OUTPUT_LIMIT_BYTES) return { status: "error", error: LARGE_OUTPUT };
-      const said = await this.#init.methods.getAgentToolSummary(row.run_id, output);
+      const said = await this.#agent.getAgentToolSummary(row.run_id, output);
       const summary = said ?? (answerText(outcome.message) || asText(output));
       return { status: "completed", output: text, summary: cutText(String(summary)) };
     } catch (error) {
-      await this.#init.report(error);
+      await this.#services.report(error);
       return { status: "error", error: NO_OUTPUT };
     }
   }
@@ -341,7 +325,7 @@ export class OwnRuns {
     { message }: TurnOutcome,
     end: Pick<OwnRunEnd, "status" | "output" | "summary" | "error">
   ): void {
-    const { clock } = this.#init;
+    const { clock } = this.#services;
     this.#table.change(
       `UPDATE cf_own_runs SET status = ?, output = ?, summary = ?, error = ?, message_id = ?, tokens = ?, completed_at = ?
        WHERE run_id = ? AND status = 'running'`,
@@ -353,7 +337,7 @@ export class OwnRuns {
   }
 
   #tokens({ request_id, turn_id }: OwnRunRow): number {
-    return this.#init.turns.usedTokens(request_id) + this.#init.childTokens(turn_id);
+    return this.#services.turns.usedTokens(request_id) + this.#children.tokensOf(turn_id);
   }
 
   #inspection(row: OwnRunRow): AgentToolRunInspection {
@@ -381,7 +365,7 @@ export class OwnRuns {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    const { turns, clock } = this.#init;
+    const { turns, clock } = this.#services;
     turns.listen({ chunk: (turn, chunk) => this.#feeds.get(turn.requestId)?.push(chunk, clock.now()) });
   }
 
@@ -390,7 +374,7 @@ export class OwnRuns {
     const known = this.#feeds.get(row.request_id);
     if (known?.covers(after)) return known;
     this.#listen();
-    const feed = new ChunkFeed(after, known?.activeAt ?? this.#init.clock.now());
+    const feed = new ChunkFeed(after, known?.activeAt ?? this.#services.clock.now());
     this.#feeds.set(row.request_id, feed);
     known?.release();
     for (const chunk of this.#stored(row)) if (chunk.sequence > after) feed.add(chunk);
@@ -410,22 +394,22 @@ export class OwnRuns {
 
   /** As they were streamed, as long as that is kept; after that, as the stored answer would be. */
   *#stored({ request_id, run_id }: OwnRunRow): Generator<AgentToolChunk, void, undefined> {
-    const replay = this.#init.turns.replay(request_id);
+    const replay = this.#services.turns.replay(request_id);
     if (replay) {
       for (const { seq, body } of replay.chunks) yield { sequence: seq, body };
       return;
     }
     const messageId = this.#row(run_id)?.message_id ?? null;
-    const message = messageId === null ? undefined : this.#init.message(messageId);
+    const message = messageId === null ? undefined : this.#services.transcript.get(messageId);
     for (const [sequence, chunk] of (message ? storedChunks(message) : []).entries()) {
       yield { sequence, body: JSON.stringify(chunk) };
     }
   }
 
   #idleMs(row: OwnRunRow): number {
-    const { clock, childActivityAt } = this.#init;
+    const { clock } = this.#services;
     const activeAt = this.#feeds.get(row.request_id)?.activeAt ?? 0;
-    return clock.now() - Math.max(activeAt, childActivityAt(), row.completed_at ?? row.started_at);
+    return clock.now() - Math.max(activeAt, this.#children.activeAt, row.completed_at ?? row.started_at);
   }
 }
 
@@ -460,4 +444,10 @@ export function inputText(input: unknown): string {
   } catch (error) {
     throw new TypeError(`The input of an agent tool cannot be written as JSON: ${errorMessage(error)}`);
   }
+}
+
+function checkedMessage(given: unknown): UIMessage {
+  const [message] = checkMessages([given]);
+  if (!message) throw new TypeError("A message was expected.");
+  return message;
 }

@@ -2,20 +2,16 @@
 // that answers a parent. A class that uses neither has no row of it.
 import type { UIMessage } from "ai";
 import { OWN_RUN_TABLES, OwnRuns } from "./own-run.ts";
-import type { ChildRunMembers } from "./capability.ts";
 import type { ChildRuns } from "./child-runs.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import { checkMessages } from "../../feature/turn-input.ts";
 
 export interface OwnRunsFeature extends Feature {
   readonly own: OwnRuns;
 }
 
 export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRunsFeature {
-  const { turns, transcript } = services;
-  // Every Think is one.
-  const agent = services.agent as ChildRunMembers;
+  const { turns } = services;
   children.conversation = {
     currentTurn: () => turns.current(),
     isOpen: (turnId) => turns.isTurnOpen(turnId),
@@ -30,21 +26,7 @@ export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRun
     },
     toolNamed: (name) => toolNamed(services, name)
   };
-  const own = new OwnRuns({
-    sql: services.sql,
-    clock: services.clock,
-    ids: services.ids,
-    turns,
-    methods: agent,
-    checkMessage: (given) => checkedMessage(given),
-    message: (messageId) => transcript.get(messageId),
-    inAgent: (work) => services.inAgent(work),
-    background: (work) => services.background(work),
-    rearm: () => services.rearm(),
-    report: (error) => services.report(error),
-    childTokens: (turnId) => children.tokensOf(turnId),
-    childActivityAt: () => children.activeAt
-  });
+  const own = new OwnRuns(services, children);
   return {
     name: "agent-tool-runs",
     own,
@@ -77,10 +59,4 @@ function toolNamed({ overrides }: ChatServices, name: string): unknown {
     console.warn("getTools() failed while an interrupted turn was looked at:", error);
     return undefined;
   }
-}
-
-function checkedMessage(given: unknown): UIMessage {
-  const [message] = checkMessages([given]);
-  if (!message) throw new TypeError("A message was expected.");
-  return message;
 }

@@ -1,33 +1,20 @@
 // What runs need of the agent they belong to, and of its class. Any agent has them: what only one with a conversation has
 // is a port of its own.
 import type { AgentRuntime } from "../../agent/runtime.ts";
-import type { AgentToolRetention, AgentToolRunInfo, RunAgentToolResult } from "./run.ts";
+import type { AgentToolsMembers } from "./capability.ts";
+import type { ChildLink } from "./child-link.ts";
+import type { RetryTimes } from "./retry-times.ts";
+import type { RunTable } from "./run-table.ts";
+import type { Slots } from "./slots.ts";
 
-/** The class's limits. Read when they are needed: they may change. */
-export interface RunSettings {
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
-  /** Undefined: NO_PROGRESS_MS, or REATTACH_MS for a run of an earlier process. */
-  readonly noProgressMs: number | undefined;
-  readonly retention: AgentToolRetention;
-}
-
-/** The class's own code. */
-export interface RunHooks {
-  onStart(run: AgentToolRunInfo): void | Promise<void>;
-  onFinish(run: AgentToolRunInfo, result: RunAgentToolResult): void | Promise<void>;
-  /** Whether the class has an `onAgentToolFinish`: it is then called at least once per run, even over a crash. */
-  readonly wantsFinish: boolean;
-}
-
-/** The conversation that runs belong to, if their agent has one: which turn waits for a run, and where its end is told. */
+/** The conversation that runs belong to, if their agent has one: which turn waits for a run, and where its end is posted. */
 export interface RunConversation {
   currentTurn(): { readonly turnId: string; readonly messageId: string } | undefined;
   isOpen(turnId: string): boolean;
   openTurns(): readonly string[];
-  /** It is over, or being stopped. */
+  /** Whether the turn is over, or being stopped. */
   isStopped(turnId: string): boolean;
-  /** The turn makes progress. */
+  /** Notes that the turn makes progress. */
   beat(turnId: string): void;
   tokensLeft(turnId: string): number;
   /** Adds a text to the conversation, once per key. */
@@ -36,7 +23,7 @@ export interface RunConversation {
   toolNamed(name: string): unknown;
 }
 
-/** Of an agent without one: no turn waits for a run, and a wake takes up what a crash left. */
+/** Stands for the conversation of an agent without one: no turn waits for a run, and a wake takes up what a crash left. */
 export const NO_CONVERSATION: RunConversation = {
   currentTurn: () => undefined,
   isOpen: () => false,
@@ -50,8 +37,16 @@ export const NO_CONVERSATION: RunConversation = {
   toolNamed: () => undefined
 };
 
-export interface RunsInit {
+/** What every part of runs works with: `ChildRuns` is one. */
+export interface RunOwner {
   readonly runtime: AgentRuntime;
-  readonly settings: () => RunSettings;
-  readonly hooks: RunHooks;
+  /** The class's settings, which may change, and its hooks. */
+  readonly agent: AgentToolsMembers;
+  readonly conversation: RunConversation;
+  readonly table: RunTable;
+  readonly link: ChildLink;
+  readonly slots: Slots;
+  readonly retries: RetryTimes;
+  /** Runs work in the agent's context, kept alive until it ends. */
+  inAgent<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -1,29 +1,17 @@
 // Deletes runs with their children: what was marked as cleared counts as gone already, and is deleted until that has worked.
 // Each once at a time. Nothing of a child goes on working when its storage is gone, as far as it can be reached.
-import type { ChildLink } from "./child-link.ts";
-import type { RetryTimes } from "./retry-times.ts";
-import type { RunRow, RunTable } from "./run-table.ts";
-import type { Slots } from "./slots.ts";
-
-export interface RunRemovalInit {
-  readonly table: RunTable;
-  readonly link: ChildLink;
-  readonly retries: RetryTimes;
-  readonly slots: Slots;
-  /** Whatever follows the run in this process leaves it. */
-  readonly stop: (runId: string) => void;
-  /** Runs work in the agent's context, kept alive until it ends. */
-  readonly inAgent: (work: () => Promise<void>) => Promise<void>;
-  /** What is to be deleted, and is not being deleted, needs a wake. */
-  readonly rearm: () => void;
-}
+import type { RunOwner } from "./ports.ts";
+import type { RunRow } from "./run-table.ts";
 
 export class RunRemoval {
-  readonly #init: RunRemovalInit;
+  readonly #owner: RunOwner;
+  readonly #stop: (runId: string) => void;
   readonly #underWay = new Map<string, Promise<void>>();
 
-  constructor(init: RunRemovalInit) {
-    this.#init = init;
+  /** `stop` makes what follows the run in this process leave it. */
+  constructor(owner: RunOwner, stop: (runId: string) => void) {
+    this.#owner = owner;
+    this.#stop = stop;
   }
 
   isUnderWay({ run_id }: RunRow): boolean {
@@ -31,27 +19,28 @@ export class RunRemoval {
   }
 
   async removeCleared(): Promise<void> {
-    const cleared = this.#init.table.unfinished().filter(({ status }) => status === "clearing");
+    const cleared = this.#owner.table.unfinished().filter(({ status }) => status === "clearing");
     await Promise.all(cleared.map((row) => this.#removeOnce(row)));
   }
 
   #removeOnce(row: RunRow): Promise<void> {
     const known = this.#underWay.get(row.run_id);
     if (known) return known;
-    this.#init.stop(row.run_id);
-    const removing = this.#init
+    this.#stop(row.run_id);
+    const removing = this.#owner
       .inAgent(() => this.#remove(row))
       .finally(() => {
         this.#underWay.delete(row.run_id);
         // No wake was asked for while it was under way.
-        if (this.#init.retries.at(row.run_id) !== undefined) this.#init.rearm();
+        const { retries, runtime } = this.#owner;
+        if (retries.at(row.run_id) !== undefined) runtime.background(runtime.wakes.rearm());
       });
     this.#underWay.set(row.run_id, removing);
     return removing;
   }
 
   async #remove(row: RunRow): Promise<void> {
-    const { table, link, retries, slots } = this.#init;
+    const { table, link, retries, slots } = this.#owner;
     const runId = row.run_id;
     try {
       if (row.cancel !== null) {

@@ -1,33 +1,26 @@
-// Tells user code how a run ended: the class's hook, the method that a background run names, and the conversation. An end
+// Reports to user code how a run ended: the class's hook, the method that a background run names, and the conversation. An end
 // is reported once per process: while its report is under way the row is not due. One that the process did not live to see
 // returned is made again by the next process, and given up when too many have died of it.
 import { beforeDeadline } from "../../host/deadline.ts";
 import { UNENDED_STARTS_LIMIT } from "../../agent/backoff.ts";
 import { agentToolErrors } from "./errors.ts";
-import type { RunConversation, RunsInit } from "./ports.ts";
+import type { RunOwner } from "./ports.ts";
 import type { RunAgentToolResult } from "./run.ts";
-import { backgroundOf, displayOf, runInfo, runResult, type RunRow, type RunTable } from "./run-table.ts";
+import { backgroundOf, displayOf, runInfo, runResult, type RunRow } from "./run-table.ts";
 
 /** How long a hook may take. One that has not returned by then counts as called, and goes on by itself. */
 export const REPORT_MS = 900_000;
 /** Processes that may die before a report has returned. From the third on each waits a while, as it may be the hook's doing. */
 export const REPORT_TRIES = 20;
 
-export interface RunReportsInit extends RunsInit {
-  readonly conversation: () => RunConversation;
-  readonly table: RunTable;
-  /** Runs work in the agent's context, kept alive until it ends. */
-  readonly inAgent: (work: () => Promise<void>) => Promise<void>;
-}
-
 export class RunReports {
-  readonly #init: RunReportsInit;
+  readonly #owner: RunOwner;
   readonly #underWay = new Set<string>();
   /** When reports that earlier processes left are made again. */
   readonly #againAt = new Map<string, number>();
 
-  constructor(init: RunReportsInit) {
-    this.#init = init;
+  constructor(owner: RunOwner) {
+    this.#owner = owner;
   }
 
   isUnderWay(row: RunRow): boolean {
@@ -36,7 +29,7 @@ export class RunReports {
 
   /** When the report of a row that an earlier process left is made again. Decided once: each wake asks. */
   againAt(row: RunRow): number {
-    const { clock, options } = this.#init.runtime;
+    const { clock, options } = this.#owner.runtime;
     const key = keyOf(row);
     const known = this.#againAt.get(key);
     if (known !== undefined) return known;
@@ -52,9 +45,9 @@ export class RunReports {
 
   /** The same for a row that an earlier process left: it is claimed before anything is waited for. */
   again(row: RunRow): Promise<void> {
-    const { inAgent, table, runtime } = this.#init;
+    const { table, runtime } = this.#owner;
     return this.#claimed(row, () =>
-      inAgent(async () => {
+      this.#owner.inAgent(async () => {
         if (row.reports >= REPORT_TRIES) {
           return runtime.report(agentToolErrors.AgentToolReportGivenUpError(row.class_name, row.reports));
         }
@@ -69,7 +62,7 @@ export class RunReports {
     this.#underWay.add(key);
     try {
       await work();
-      this.#init.table.reported(row);
+      this.#owner.table.reported(row);
     } finally {
       this.#underWay.delete(key);
       this.#againAt.delete(key);
@@ -78,13 +71,15 @@ export class RunReports {
 
   /** A throw is logged; the report counts as made. */
   async #call(row: RunRow): Promise<void> {
-    const { hooks, runtime, conversation } = this.#init;
+    const { agent, runtime, conversation } = this.#owner;
     const info = runInfo(row);
     const result = runResult(row);
     // The caller of one that never began was not promised anything.
     const { onFinish, notify = false } = (row.reason === "not-started" ? undefined : backgroundOf(row)) ?? {};
-    const post = () => conversation().post(noticeOf(row, result), `agent-tool:${row.run_id}:${row.status}`);
-    const calls: [name: string, call: () => unknown][] = [["onAgentToolFinish", () => hooks.onFinish(info, result)]];
+    const post = () => conversation.post(noticeOf(row, result), `agent-tool:${row.run_id}:${row.status}`);
+    const calls: [name: string, call: () => unknown][] = [
+      ["onAgentToolFinish", () => agent.onAgentToolFinish(info, result)]
+    ];
     if (onFinish !== undefined) calls.push([onFinish, () => runtime.invoke(onFinish, info, result)]);
     if (notify) calls.push(["notify", post]);
     for (const [name, call] of calls) {
@@ -109,7 +104,7 @@ function keyOf({ run_id, last_event }: RunRow): string {
   return `${last_event}:${run_id}`;
 }
 
-/** What a conversation is told of a background run. */
+/** The text that is posted to a conversation about a background run. */
 function noticeOf({ display, class_name: className }: RunRow, { status, summary, error }: RunAgentToolResult): string {
   const name = displayOf({ display })?.name ?? className;
   if (status !== "completed") return `${name} did not finish (${status})${error === undefined ? "." : `: ${error}`}`;

@@ -1,17 +1,14 @@
 // How many children of an agent work at the same time. A run that finds no slot waits in order, or is refused where too
 // many wait already; which of them is decided in the moment it is asked for, so that runs that are asked for together
 // cannot pass the limits together. What counts is decided anew for every run: the limits are the class's and may change.
+import type { AgentToolsMembers } from "./capability.ts";
+import type { RunRow } from "./run-table.ts";
 import { abortReasonText } from "./run.ts";
 
-export interface SlotLimits {
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
-}
-
-export interface SlotsInit {
-  readonly limits: () => SlotLimits;
-  /** Ids of runs whose child has begun, as far as they are stored. */
-  readonly running: () => readonly string[];
+/** The limits, and the runs that are stored. */
+interface SlotOwner {
+  readonly agent: Pick<AgentToolsMembers, "maxConcurrentAgentTools" | "maxQueuedAgentTools">;
+  readonly table: { open(): readonly Pick<RunRow, "run_id" | "status">[] };
 }
 
 interface Waiting {
@@ -20,18 +17,18 @@ interface Waiting {
 }
 
 export class Slots {
-  readonly #init: SlotsInit;
+  readonly #owner: SlotOwner;
   readonly #held = new Set<string>();
   readonly #waiting: Waiting[] = [];
 
-  constructor(init: SlotsInit) {
-    this.#init = init;
+  constructor(owner: SlotOwner) {
+    this.#owner = owner;
   }
 
   /** A slot, or a place among those that wait, for a new run. False: there is neither. */
   reserve(runId: string): boolean {
     if (this.#isNext) this.#held.add(runId);
-    else if (this.#waiting.length < this.#init.limits().maxQueued) this.#wait(runId);
+    else if (this.#waiting.length < this.#owner.agent.maxQueuedAgentTools) this.#wait(runId);
     else return false;
     return true;
   }
@@ -84,7 +81,8 @@ export class Slots {
   }
 
   get #isFree(): boolean {
-    const { maxConcurrent } = this.#init.limits();
-    return new Set([...this.#held, ...this.#init.running()]).size < maxConcurrent;
+    const { agent, table } = this.#owner;
+    const running = table.open().flatMap(({ run_id, status }) => (status === "running" ? [run_id] : []));
+    return new Set([...this.#held, ...running]).size < agent.maxConcurrentAgentTools;
   }
 }

@@ -7,8 +7,8 @@ import { servicesOf } from "../../feature/services.ts";
 import { isObject } from "../../util/json.ts";
 import type { WorkspaceFsLike } from "../workspace/workspace-like.ts";
 import type { CodemodeConnector } from "./codemode/codemode-connector.ts";
-import { ToolSetConnector, type Connector } from "./connector.ts";
-import { executeDescription } from "./description.ts";
+import { ToolSetConnector, type Connector, type OpenConnector } from "./connector.ts";
+import { declarationOf } from "./catalog.ts";
 import { ExecuteDefinitionError } from "./errors.ts";
 import type { ExecutionDecision } from "./execution-approvals.ts";
 import { DEFAULT_PAUSED_TTL_MS } from "./executions.ts";
@@ -300,4 +300,49 @@ function checkedInput(value: unknown) {
   return isObject(value) && typeof value["code"] === "string"
     ? { success: true as const, value: { code: value["code"] } }
     : { success: false as const, error: new TypeError('"code" must be a text.') };
+}
+
+// ── What the model reads about the tool. Pure. ──
+
+/** Characters of declarations; what does not fit is found by search. */
+const MAX_DESCRIBED_CHARS = 8_000;
+
+/** Declares what code can call as far as it fits, and hints at the rest, which the model finds by search. */
+function executeDescription(connectors: readonly Connector[]): string {
+  const names = [...connectors.map((one) => one.name()), "codemode"].join(", ");
+  return [
+    "Runs JavaScript or TypeScript in a sandbox and returns the value of the last expression. Use it to call several tools in one go.",
+    `The only globals besides standard JavaScript are: ${names}. There is no fetch, no import, no file system but these. Each method takes one object and returns a promise: await it.`,
+    "codemode.search(query) finds methods, codemode.describe(path) shows their types, codemode.run(name, input) runs a saved snippet.",
+    "A call that needs an approval pauses the run, which goes on by itself when a human has decided: do not send the code again. The code is then run again from the top with the recorded results, so wrap what differs each time in codemode.step(name, () => Math.random()).",
+    ...describedConnectors(connectors)
+  ].join("\n");
+}
+
+/** In their order: a connector is declared if all of it fits into what is left. */
+function describedConnectors(connectors: readonly Connector[]): string[] {
+  let left = MAX_DESCRIBED_CHARS;
+  return connectors.map((source) => {
+    const hint = source.instructions?.();
+    const open = openNow(source);
+    if (!open) return `${hint ?? `${source.name()}.*`} Its methods are found with codemode.search.`;
+    const declaration = declarationOf(open);
+    const text = hint === undefined ? declaration : `// ${hint}\n${declaration}`;
+    if (text.length <= left) {
+      left -= text.length;
+      return text;
+    }
+    return `${hint ?? `${source.name()}.*`} It has ${open.tools.size} methods: find them with codemode.search.`;
+  });
+}
+
+/** Undefined: it is not known before it is asked, as with a server. */
+function openNow(source: Connector): OpenConnector | undefined {
+  const tools = source.tools();
+  if (tools instanceof Promise) {
+    // A server that cannot be reached now is the matter of the run.
+    tools.catch(() => undefined);
+    return undefined;
+  }
+  return { name: source.name(), instructions: undefined, tools: new Map(Object.entries(tools)), source };
 }

@@ -2,6 +2,8 @@
 // of two decisions one wins.
 import { getCurrentAgent } from "../../agent/context.ts";
 import type { ApprovalDecision, PendingApproval } from "../../feature/approval-contract.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { ApprovalMembers } from "../approvals/capability.ts";
 import { approvalRefusal } from "../approvals/approval-check.ts";
 import { errorMessage } from "../../util/errors.ts";
 import type { Result } from "../../util/result.ts";
@@ -14,8 +16,7 @@ import {
   noRuntime,
   REJECTED,
   shownInput,
-  type Executions,
-  type ExecutionsInit
+  type Executions
 } from "./executions.ts";
 import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
 import { askedWith, pendingCall, questionOf } from "./question.ts";
@@ -31,11 +32,11 @@ export interface ExecutionDecision extends ApprovalDecision {
 
 export class ExecutionApprovals {
   readonly #executions: Executions;
-  readonly #init: ExecutionsInit;
+  readonly #host: ChatServices;
 
-  constructor(executions: Executions, init: ExecutionsInit) {
+  constructor(executions: Executions, host: ChatServices) {
     this.#executions = executions;
-    this.#init = init;
+    this.#host = host;
   }
 
   pendingExecutions(id?: string): PendingCall[] {
@@ -49,7 +50,7 @@ export class ExecutionApprovals {
 
   pendingApprovals(id?: string): PendingApproval[] {
     const paused = this.#executions.store.inStatus("paused").filter((one) => id === undefined || one.id === id);
-    const stateOf = this.#init.conversation.outputStates(paused);
+    const stateOf = this.#host.conversation.outputStates(paused);
     return paused.flatMap((execution) => {
       const [entry] = this.#executions.isExpired(execution) ? [] : this.#waiting(execution.id);
       const isGone = execution.turnId !== "" && stateOf(execution) === "resolved";
@@ -81,9 +82,9 @@ export class ExecutionApprovals {
         store.leavePause(id, "running")
     );
     if (!won) return failedRun(id, "Nothing was done: the run is not paused any more.");
-    this.#init.emit("action:pause:approved", { action: callPath(entry), executionId: id });
+    this.#host.emit("action:pause:approved", { action: callPath(entry), executionId: id });
     const { origin = getCurrentAgent().connection } = decision;
-    const outcome = await this.#init.inAgent(() => this.#executions.pass(id, new AbortController().signal, origin));
+    const outcome = await this.#host.inAgent(() => this.#executions.pass(id, new AbortController().signal, origin));
     return this.#executions.shown(execution, outcome);
   }
 
@@ -98,7 +99,7 @@ export class ExecutionApprovals {
     if (refusal !== undefined) return failedRun(id, refusal);
     const { origin = getCurrentAgent().connection, reason = REJECTED } = decision;
     await this.#passesEnded(id);
-    const won = this.#init.conversation.atomically(() => {
+    const won = this.#host.conversation.atomically(() => {
       if (!this.#isWaiting(id, entry.seq)) return false;
       if (!this.#executions.store.leavePause(id, "rejected", reason)) return false;
       this.#executions.store.reject(id, entry.seq, decision.by ?? null);
@@ -106,8 +107,8 @@ export class ExecutionApprovals {
       return true;
     });
     if (!won) return failedRun(id, "Nothing was done: the run is no longer pending.");
-    this.#init.emit("action:pause:rejected", { action: callPath(entry), executionId: id });
-    this.#init.rearm();
+    this.#host.emit("action:pause:rejected", { action: callPath(entry), executionId: id });
+    this.#host.rearm();
     await this.#executions.disposed(ready.value, "rejected");
     return { status: "rejected", executionId: id, reason };
   }
@@ -163,7 +164,7 @@ export class ExecutionApprovals {
   /** A connector may not be there just now, such as a server that is down: the run waits on, and can be approved later. */
   async #openProblem({ runtime }: Execution): Promise<string | undefined> {
     try {
-      await this.#init.inAgent(() => openConnectors(this.#executions.runtimes.get(runtime)?.connectors ?? []));
+      await this.#host.inAgent(() => openConnectors(this.#executions.runtimes.get(runtime)?.connectors ?? []));
       return undefined;
     } catch (error) {
       return `Nothing was done: ${errorMessage(error)}`;
@@ -221,9 +222,9 @@ export class ExecutionApprovals {
   ): Promise<string | undefined> {
     const approval = this.#approvalOf(execution, entry);
     const { descriptor } = approval;
-    // The class decides over the call that would run, with what it would run with.
+    // Only agents with these members open it. The class decides over the call that would run, with what it would run with.
     const input = decision.args === undefined ? descriptor.input : shownInput(decision.args);
-    return approvalRefusal(this.#init, {
+    return approvalRefusal(this.#host.agent as ApprovalMembers, {
       ...approval,
       descriptor: { ...descriptor, input },
       decision: isApproved ? "approve" : "reject",

@@ -4,7 +4,6 @@
 import type { CallOutcome } from "../../journal/records.ts";
 import { schemaProblem } from "../../sandbox/json-schema.ts";
 import type { ActionApprovalDescriptor, ApprovalQuestion } from "../../feature/approval-contract.ts";
-import type { ApprovalMembers } from "../approvals/capability.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { CutOffCall } from "../../turn/hooks.ts";
 import type { TurnView } from "../../turn/turn.ts";
@@ -13,6 +12,7 @@ import { errorMessage } from "../../util/errors.ts";
 import { isObject, type Json } from "../../util/json.ts";
 import type { Result } from "../../util/result.ts";
 import { truncateText } from "../../util/truncate-value.ts";
+import type { ExecutionMembers } from "./capability.ts";
 import { ConnectorCatalog } from "./catalog.ts";
 import { openConnectors, type Connector, type OpenConnector } from "./connector.ts";
 import { ExecutionStore, type Execution, type ExecutionPlace, type LogEntry } from "./execution-store.ts";
@@ -21,6 +21,7 @@ import { noteText, shownOutcome, type ExecutionOutcome, type PendingCall } from 
 import { pendingCall, questionOf } from "./question.ts";
 import { ExecutionPass, type PassEnd } from "./pass.ts";
 import { endUnreadableRuns, UNREADABLE } from "./repair.ts";
+import type { PendingExecution } from "./restore-executions.ts";
 import { rollBack } from "./rollback.ts";
 import type { CodeRunner } from "./runner.ts";
 import { isJsonSchema } from "./schema-types.ts";
@@ -45,42 +46,19 @@ export interface RuntimeDefinition {
   readonly transformResult: ((result: unknown) => unknown) | undefined;
 }
 
-/** What the class adds to the description of a run that waits. */
-export type DescribePaused = (
-  pending: PendingCall,
-  call: { requestId: string; toolCallId: string }
-) => Partial<ActionApprovalDescriptor> | undefined;
-
-export interface ExecutionsInit extends Pick<
-  ChatServices,
-  | "sql"
-  | "clock"
-  | "ids"
-  | "conversation"
-  | "validate"
-  | "inAgent"
-  | "background"
-  | "rearm"
-  | "turns"
-  | "emit"
-  | "quarantine"
-> {
-  readonly authorizeApproval: ApprovalMembers["authorizeApproval"];
-  readonly describePaused: DescribePaused;
-  /** Runs of before this time belong to a process that crashed or did not answer any more; 0: it did not. */
-  readonly frozenUntil: number;
-}
+/** Set by `everthink serve`: when a process that crashed, or did not answer any more, was gone. */
+const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
 
 export class Executions {
   readonly store: ExecutionStore;
-  readonly #init: ExecutionsInit;
+  readonly #host: ChatServices;
   readonly runtimes = new Map<string, RuntimeDefinition>();
   readonly active = new Map<string, Promise<ExecutionOutcome>>();
   #isStopped = false;
 
-  constructor(init: ExecutionsInit) {
-    this.#init = init;
-    this.store = new ExecutionStore(init);
+  constructor(host: ChatServices) {
+    this.#host = host;
+    this.store = new ExecutionStore(host);
   }
 
   register(definition: RuntimeDefinition): void {
@@ -114,7 +92,7 @@ export class Executions {
   }
 
   #place(toolCallId: string): ExecutionPlace {
-    const { turnId = "", requestId = "", messageId = "" } = this.#init.turns.current() ?? {};
+    const { turnId = "", requestId = "", messageId = "" } = this.#host.turns.current() ?? {};
     return { toolCallId, turnId, requestId, messageId };
   }
 
@@ -122,7 +100,7 @@ export class Executions {
   pass(id: string, signal: AbortSignal, origin?: unknown): Promise<ExecutionOutcome> {
     const running = this.#runPass(id, signal, origin).finally(() => {
       this.active.delete(id);
-      if (!this.#isStopped) this.#init.rearm();
+      if (!this.#isStopped) this.#host.rearm();
     });
     this.active.set(id, running);
     return running;
@@ -154,7 +132,7 @@ export class Executions {
       signal
     }: { definition: RuntimeDefinition; connectors: OpenConnector[]; signal: AbortSignal }
   ): Promise<PassEnd> {
-    const { clock } = this.#init;
+    const { clock } = this.#host;
     const missing = missingConnector(execution.connectors, connectors);
     if (missing !== undefined) return { kind: "error", error: missing, logs: [] };
     const code = await runnableCode(execution.code);
@@ -181,7 +159,7 @@ export class Executions {
 
   /** It could be read when the run began. */
   #unreadableCode({ id, code }: Execution, error: string): PassEnd {
-    this.#init.quarantine({ table: "cm_executions", key: id, body: code, error: `its code: ${error}` });
+    this.#host.quarantine({ table: "cm_executions", key: id, body: code, error: `its code: ${error}` });
     return { kind: "error", error: UNREADABLE, logs: [] };
   }
 
@@ -206,14 +184,14 @@ export class Executions {
       const problem = schemaProblem(schema, value, { path: "args", depth: 0 });
       return problem === undefined ? { ok: true, value } : { ok: false, error: problem };
     }
-    const checked = await this.#init.validate(schema, value);
+    const checked = await this.#host.validate(schema, value);
     return checked.ok ? checked : { ok: false, error: truncateText(errorMessage(checked.error), 1_000) };
   }
 
   /** The outcome is written with its status; after its turn also with its place in the transcript. */
   #finish(execution: Execution, end: PassEnd, origin: unknown): ExecutionOutcome {
     const { id } = execution;
-    this.#init.conversation.atomically(() => {
+    this.#host.conversation.atomically(() => {
       this.#write(id, end);
       this.placeLate(id, origin);
     });
@@ -292,7 +270,7 @@ export class Executions {
 
   /** Puts an outcome into the transcript that its turn did not wait for. Part of the caller's transaction. `by`: who rejected. */
   placeLate(id: string, origin?: unknown, by?: string): void {
-    const { conversation } = this.#init;
+    const { conversation } = this.#host;
     const execution = this.store.find(id);
     if (!execution || execution.isPlaced || execution.status === "running") return;
     if (execution.turnId === "") return this.store.placed(id);
@@ -313,7 +291,7 @@ export class Executions {
   /** The answer is stored: outcomes that came before it find their place now. */
   turnSettled(turnId: string): void {
     for (const { id, isPlaced } of this.store.ofTurn(turnId)) {
-      if (!isPlaced) this.#init.conversation.atomically(() => this.placeLate(id));
+      if (!isPlaced) this.#host.conversation.atomically(() => this.placeLate(id));
     }
   }
 
@@ -321,8 +299,8 @@ export class Executions {
 
   /** Runs that went on after their turn go on; those of a turn that is over without them end. */
   resume(): void {
-    const { conversation, background, inAgent, quarantine } = this.#init;
-    endUnreadableRuns({ store: this.store, conversation, quarantine, placeLate: (id) => this.placeLate(id) });
+    const { conversation, background, inAgent } = this.#host;
+    endUnreadableRuns(this.#host, this.store, (id) => this.placeLate(id));
     for (const execution of this.store.inStatus("running")) {
       if (this.active.has(execution.id)) continue;
       const isOwn = execution.isLate || conversation.outputState(execution) !== "open";
@@ -353,7 +331,7 @@ export class Executions {
 
   async #goOn(execution: Execution, signal = new AbortController().signal): Promise<ExecutionOutcome> {
     const idlePasses = this.store.idlePassesNow(execution.id);
-    const wasFrozen = execution.updatedAt < this.#init.frozenUntil;
+    const wasFrozen = execution.updatedAt < frozenUntil(this.#host.env);
     if (wasFrozen || idlePasses >= MAX_IDLE_PASSES) {
       const error = wasFrozen
         ? "The process crashed, or did not answer any more, while this code ran. The code is not run again."
@@ -381,7 +359,8 @@ export class Executions {
 
   #described(pending: PendingCall, call: { requestId: string; toolCallId: string }): Partial<ActionApprovalDescriptor> {
     try {
-      return this.#init.describePaused(pending, call) ?? {};
+      // Only agents with these members open it, and what arguments decode to can be sent.
+      return (this.#host.agent as ExecutionMembers).describePausedExecution(pending as PendingExecution, call) ?? {};
     } catch (error) {
       console.error("describePausedExecution failed:", error);
       return {};
@@ -395,17 +374,17 @@ export class Executions {
   }
 
   runDue(): void {
-    for (const execution of this.store.due(this.#init.clock.now())) this.expire(execution);
-    this.#init.rearm();
+    for (const execution of this.store.due(this.#host.clock.now())) this.expire(execution);
+    this.#host.rearm();
   }
 
   isExpired({ dueAt }: Execution): boolean {
-    return dueAt !== null && dueAt <= this.#init.clock.now();
+    return dueAt !== null && dueAt <= this.#host.clock.now();
   }
 
   /** Its place in the transcript says so, and no turn goes on. */
   expire(execution: Execution): void {
-    const { conversation, background } = this.#init;
+    const { conversation, background } = this.#host;
     conversation.atomically(() => {
       if (!this.store.leavePause(execution.id, "rejected", EXPIRED)) return;
       const output = { status: "rejected", executionId: execution.id, reason: EXPIRED };
@@ -417,14 +396,14 @@ export class Executions {
 
   /** Ids of the runs that were ended. */
   expirePaused(maxAgeMs: number): string[] {
-    const before = this.#init.clock.now() - maxAgeMs;
+    const before = this.#host.clock.now() - maxAgeMs;
     const old = (status: "paused" | "running") =>
       this.store.inStatus(status).filter(({ id, updatedAt }) => updatedAt <= before && !this.active.has(id));
     const [paused, running] = [old("paused"), old("running")];
     for (const one of paused) this.expire(one);
     for (const one of running)
       this.#finish(one, { kind: "error", error: "The run was interrupted.", logs: [] }, undefined);
-    this.#init.rearm();
+    this.#host.rearm();
     return [...paused, ...running].map(({ id }) => id);
   }
 
@@ -434,7 +413,7 @@ export class Executions {
   }
 
   rollback(id: string): Promise<string[]> {
-    return rollBack(id, this, this.#init);
+    return rollBack(id, this, this.#host);
   }
 
   async delete(id: string): Promise<boolean> {
@@ -443,6 +422,11 @@ export class Executions {
     if (execution?.status === "paused" || execution?.status === "running") await this.disposed(execution, "error");
     return isDeleted;
   }
+}
+
+/** Runs of before this time belong to a process that crashed or did not answer any more; 0: it did not. */
+function frozenUntil(env: unknown): number {
+  return isObject(env) ? Number(env[FROZEN_VARIABLE] ?? 0) || 0 : 0;
 }
 
 const EXPIRED = "It was not decided in time and has expired.";

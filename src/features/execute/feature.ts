@@ -3,16 +3,15 @@ import type { UIMessageChunk } from "ai";
 import type { ActionOutput } from "../../feature/approval-contract.ts";
 import type { ExecutionsFeature, PendingExecution } from "./restore-executions.ts";
 import { servicesOf, type ChatServices } from "../../feature/services.ts";
-import type { ApprovalMembers } from "../approvals/capability.ts";
-import type { ExecutionMembers } from "./capability.ts";
+import { wrapTool, type ToolWatch } from "../../model/index.ts";
+import { withHidden } from "../../util/hidden-fields.ts";
 import { endingInPause } from "../../feature/paused-turn.ts";
 import { isObject } from "../../util/json.ts";
 import { ExecutionApprovals } from "./execution-approvals.ts";
-import { Executions, type ExecutionsInit, type RuntimeDefinition } from "./executions.ts";
+import { Executions, type RuntimeDefinition } from "./executions.ts";
 import { isExecutionId, isPausedExecution, type PendingCall } from "./outcome.ts";
 import { EXECUTION_TABLES } from "./tables.ts";
-import { watchedRunner } from "./watched-tools.ts";
-import { ToolSetConnector } from "./connector.ts";
+import { ToolSetConnector, type ConnectorContext, type RunTool } from "./connector.ts";
 import type { ToolSet } from "ai";
 
 /** Under which a tool or a runtime holds what it runs code with. */
@@ -38,31 +37,9 @@ export function executionsIn(agent: object): OpenExecutions | undefined {
   return (servicesOf(agent).features.named("execute") as OpenedFeature | undefined)?.opened;
 }
 
-/** Set by `everthink serve`: when a process that crashed, or did not answer any more, was gone. */
-const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
-
 export function openExecute(host: ChatServices): OpenedFeature {
-  const { agent, env } = host;
-  // Only agents with these members open it.
-  const owner = agent as ExecutionMembers & ApprovalMembers;
-  const init: ExecutionsInit = {
-    sql: host.sql,
-    clock: host.clock,
-    ids: host.ids,
-    conversation: host.conversation,
-    validate: host.validate,
-    inAgent: host.inAgent,
-    background: host.background,
-    rearm: host.rearm,
-    turns: host.turns,
-    emit: host.emit,
-    quarantine: host.quarantine,
-    authorizeApproval: (context) => owner.authorizeApproval(context),
-    describePaused: (pending, call) => owner.describePausedExecution(asPublic(pending), call),
-    frozenUntil: isObject(env) ? Number(env[FROZEN_VARIABLE] ?? 0) || 0 : 0
-  };
-  const executions = new Executions(init);
-  const waiting = new ExecutionApprovals(executions, init);
+  const executions = new Executions(host);
+  const waiting = new ExecutionApprovals(executions, host);
   return {
     name: "execute",
     opened: { executions, approvals: waiting },
@@ -112,4 +89,30 @@ function annotated(chunk: UIMessageChunk, executions: Executions): UIMessageChun
   const execution = executions.store.find(chunk.output.executionId);
   const approvalDescriptor = execution && executions.askedOf(execution);
   return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
+}
+
+/** Runs a tool inside executed code with the class's hooks, so that a policy cannot be passed by writing code. */
+function watchedRunner(host: ChatServices): RunTool {
+  return async (name, tool, { input, context }) => {
+    const watched = wrapTool(name, tool, watchOf(host, context));
+    // A tool's `execute` takes its input and these options in both majors.
+    const execute = watched.execute as (input: unknown, options: object) => unknown;
+    const { toolCallId, abortSignal, idempotencyKey, executionId } = context;
+    return await execute(input, { toolCallId, messages: [], abortSignal, context: {}, idempotencyKey, executionId });
+  };
+}
+
+function watchOf({ overrides, turns, clock }: ChatServices, context: ConnectorContext): ToolWatch {
+  const { turnId = "", requestId = "" } = turns.current() ?? {};
+  const { abortSignal } = context;
+  const details = { turnId, requestId, attempt: 1, via: "execute", executionId: context.executionId };
+  const shown = <Call extends object>(call: Call) =>
+    // The fields that hooks are given of a call of the model, and where it came from.
+    withHidden({ ...call, ...details }, { abortSignal, signal: abortSignal }) as object as never;
+  return {
+    before: ({ abortSignal: _signal, ...call }) => overrides.beforeToolCall(shown(call)),
+    after: ({ executedInput: _executed, abortSignal: _signal, ...call }) => overrides.afterToolCall(shown(call)),
+    stepNumber: () => 0,
+    now: () => clock.now()
+  };
 }

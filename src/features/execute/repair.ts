@@ -1,7 +1,6 @@
 // Rows of runs that have not ended and that say what cannot be: a disk that failed, or a hand in the file. Such a run ends
 // with an error, in the transcript too, and what could not be read is set aside: what it had done is not known any more.
-import type { Quarantine } from "../../host/quarantine.ts";
-import type { LateOutcomes } from "../../turn/late-outcomes.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import { parseJson } from "../../util/json.ts";
 import type {
   ExecutionPlace,
@@ -65,15 +64,12 @@ function isJson(text: string): boolean {
   return parseJson(text).ok;
 }
 
-export interface RepairInit {
-  readonly store: ExecutionStore;
-  readonly conversation: LateOutcomes;
-  readonly quarantine: Quarantine;
-  /** Puts the outcome into the transcript. */
-  readonly placeLate: (id: string) => void;
-}
-
-export function endUnreadableRuns({ store, conversation, quarantine, placeLate }: RepairInit): void {
+/** Ends the runs that cannot be read. `placeLate` puts an outcome into the transcript. */
+export function endUnreadableRuns(
+  { conversation, quarantine }: ChatServices,
+  store: ExecutionStore,
+  placeLate: (id: string) => void
+): void {
   for (const { row, entries } of store.openRows()) {
     const { id } = row;
     const problem = executionProblem(row);

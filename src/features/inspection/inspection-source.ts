@@ -147,11 +147,7 @@ export class ThinkInspection implements InspectionSource {
     if (!entry?.isDecidable) return { refused: "Nothing of this id waits for a decision." };
     if (entry.kind === "tool") {
       const { reason, by } = decision;
-      const answer = {
-        ...{ toolCallId: id, approved: isApproved, autoContinue: true },
-        reason,
-        by
-      };
+      const answer = { toolCallId: id, approved: isApproved, autoContinue: true, reason, by };
       const outcome = await this.#services.turns.answerApproval(answer);
       return outcome.changed ? {} : { refused: outcome.refused?.message ?? "It was decided already." };
     }
