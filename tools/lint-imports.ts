@@ -38,9 +38,8 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   "features/messengers": ["features/approvals", "features/channels", "features/chat-sdk"],
   "features/queue": ["features/schedules"],
   "features/skills": ["features/workspace"],
-  "features/submissions": ["features/workflows"],
   "features/tasks": ["features/schedules", "features/submissions"],
-  // A workflow's prompts are submissions, whose ends it is told.
+  // A workflow's prompts are submissions, of whose ends it is notified.
   "features/workflows": ["features/approvals", "features/submissions", "features/actions!"]
 };
 

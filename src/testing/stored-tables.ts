@@ -33,7 +33,7 @@ import { CLAIM_TABLES } from "../features/channels/messenger-access.ts";
 import { TASK_TABLES } from "../features/tasks/task-table.ts";
 import { ACTIVATION_TABLES } from "../features/skills/activations.ts";
 import { WORK_TABLES } from "../work/work-table.ts";
-import { APPROVAL_TABLES } from "../features/submissions/workflow-approvals.ts";
+import { APPROVAL_TABLES } from "../features/workflows/workflow-approvals.ts";
 import { SUBMISSION_TABLES } from "../features/submissions/submission-table.ts";
 import { CHAT_SDK_TABLES } from "../features/chat-sdk/tables.ts";
 import { ASKED_TABLES } from "../features/messengers/approvals.ts";

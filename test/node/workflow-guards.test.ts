@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { DatabaseSync } from "node:sqlite";
 import { createTables, MemorySql } from "../../src/journal/memory-sql.test-support.ts";
-import { EVENT_OUTPUT_BYTES, OUTBOX_AGE_MS, PromptOutbox } from "../../src/features/submissions/prompt-outbox.ts";
-import { WorkflowApprovals, type WorkflowQuestion } from "../../src/features/submissions/workflow-approvals.ts";
+import { EVENT_OUTPUT_BYTES, OUTBOX_AGE_MS, PromptOutbox } from "../../src/features/workflows/prompt-outbox.ts";
+import { WorkflowApprovals, type WorkflowQuestion } from "../../src/features/workflows/workflow-approvals.ts";
 import { createGate, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import { open, Support, supportOf, type Host } from "./workflow-prompts-kit.ts";
 

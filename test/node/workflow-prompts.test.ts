@@ -2,7 +2,7 @@
 import { tool, type UIMessage } from "ai";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { OUTBOX_AGE_MS } from "../../src/features/submissions/prompt-outbox.ts";
+import { OUTBOX_AGE_MS } from "../../src/features/workflows/prompt-outbox.ts";
 import { everyCrash, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import { open, scene, Support, supportOf, verdict, type Host } from "./workflow-prompts-kit.ts";
 

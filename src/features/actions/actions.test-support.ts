@@ -7,7 +7,13 @@ import type { Clock } from "../../host/ports.ts";
 import { openQuarantine } from "../../host/quarantine.ts";
 import { createTables, MemorySql, type SqliteDatabase } from "../../journal/memory-sql.test-support.ts";
 import { authorizeByGrant } from "../../feature/approval-contract.ts";
-import type { ActionGrant, ActionSet } from "../../feature/approval-contract.ts";
+import type {
+  ActionGrant,
+  ActionOutput,
+  ActionSet,
+  ApprovalDecision,
+  PendingApproval
+} from "../../feature/approval-contract.ts";
 import { openSdk } from "../../model/index.ts";
 import * as ai from "ai";
 import { ATTACHMENT_TABLES } from "./attachments.ts";
@@ -125,8 +131,16 @@ export class Process {
     this.actions = new ActionRuntime(this.#host(overrides));
   }
 
-  get approvals(): ActionRuntime["approvals"] {
-    return this.actions.approvals;
+  pending(executionId?: string): PendingApproval[] {
+    return this.actions.approvals.pendingApprovals(executionId);
+  }
+
+  approve(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
+    return this.actions.approvals.approveExecution(executionId, decision);
+  }
+
+  reject(executionId: string, decision?: ApprovalDecision & { readonly reason?: string }): Promise<ActionOutput> {
+    return this.actions.approvals.rejectExecution(executionId, decision);
   }
 
   /** Nothing of it happens any more: its timers are gone, its storage refuses. */

@@ -102,7 +102,7 @@ describe("a durable pause", () => {
     };
     expect(compiled.descriptorOf("call-1")).toEqual(descriptor);
     const { executionId } = output as PausedOutput;
-    expect(boot().approvals.pendingApprovals()).toMatchObject([{ executionId, source: "action", descriptor }]);
+    expect(boot().pending()).toMatchObject([{ executionId, source: "action", descriptor }]);
     expect(world.events).toEqual([
       { type: "action:pause:created", payload: { action: "deploy", executionId, toolCallId: "call-1" } }
     ]);
@@ -125,9 +125,9 @@ describe("a durable pause", () => {
     const process = boot();
     const first = await park(process);
     const second = await park(process, { toolCallId: "call-2" });
-    expect(process.approvals.pendingApprovals().map((approval) => approval.executionId)).toEqual([first, second]);
-    expect(process.approvals.pendingApprovals(second)).toHaveLength(1);
-    expect(process.approvals.pendingApprovals("actpause_none")).toEqual([]);
+    expect(process.pending().map((approval) => approval.executionId)).toEqual([first, second]);
+    expect(process.pending(second)).toHaveLength(1);
+    expect(process.pending("actpause_none")).toEqual([]);
   });
 
   it("of the same call parks once", async () => {
@@ -136,10 +136,7 @@ describe("a durable pause", () => {
     expect(rows()).toEqual(["parked"]);
     // Another input is another call, whatever id the provider gave it.
     expect(await park(process, { ref: "other" })).not.toBe(await park(process));
-    expect(process.approvals.pendingApprovals().map(({ descriptor }) => descriptor.input)).toEqual([
-      { ref: "main" },
-      { ref: "other" }
-    ]);
+    expect(process.pending().map(({ descriptor }) => descriptor.input)).toEqual([{ ref: "main" }, { ref: "other" }]);
   });
 
   it("with a huge input, or beyond the limit of waiting ones, is refused, and the model is given the reason", async () => {
@@ -163,11 +160,11 @@ describe("approving", () => {
     const executionId = await park(boot());
     const process = boot();
     const outcome = { deployed: "main", times: 1 };
-    expect(await process.approvals.approveExecution(executionId, { by: "ada" })).toEqual(outcome);
+    expect(await process.approve(executionId, { by: "ada" })).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
     expect(rows()).toEqual([]);
-    expect(process.approvals.pendingApprovals()).toEqual([]);
+    expect(process.pending()).toEqual([]);
     expect(process.actions.replyAttachments()).toEqual([]);
     expect(contexts).toMatchObject([{ requestId: "request-of-turn-1", toolCallId: "call-1", messages: [] }]);
     expect(process.actions.listActionLedger()).toMatchObject([
@@ -180,7 +177,7 @@ describe("approving", () => {
     const process = boot();
     const executionId = await park(process, { name: "release", ref: "broken" });
     const outcome = { error: { name: "Error", message: "no such reference" } };
-    expect(await process.approvals.approveExecution(executionId)).toEqual(outcome);
+    expect(await process.approve(executionId)).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
   });
@@ -189,20 +186,20 @@ describe("approving", () => {
     const process = boot();
     const executionId = await park(process);
     const answers = await Promise.all([
-      process.approvals.approveExecution(executionId),
-      process.approvals.approveExecution(executionId),
-      process.approvals.rejectExecution(executionId),
-      process.approvals.approveExecution(executionId)
+      process.approve(executionId),
+      process.approve(executionId),
+      process.reject(executionId),
+      process.approve(executionId)
     ]);
     expect(answers[0]).toEqual({ deployed: "main", times: 1 });
     for (const loser of answers.slice(1)) expect(loser).toMatchObject({ status: "error", executionId });
     expect(world.effects).toEqual({ deploy: 1 });
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(await process.approve(executionId)).toMatchObject({ status: "error" });
     expect(turns()).toBe(1);
   });
 
   it("what does not exist is an answer, not a throw", async () => {
-    expect(await boot().approvals.approveExecution("actpause_none")).toEqual({
+    expect(await boot().approve("actpause_none")).toEqual({
       status: "error",
       executionId: "actpause_none",
       error: expect.stringContaining("no longer pending")
@@ -211,7 +208,7 @@ describe("approving", () => {
 
   it("an action that no longer exists uses up the row and says so in the transcript", async () => {
     const executionId = await park(boot());
-    const answer = await boot({}, () => ({})).approvals.approveExecution(executionId);
+    const answer = await boot({}, () => ({})).approve(executionId);
     expect(answer).toEqual({ status: "error", executionId, action: "deploy", error: expect.any(String) });
     expect(part()).toEqual(answer);
     expect(rows()).toEqual([]);
@@ -220,11 +217,9 @@ describe("approving", () => {
   it("another input than the one that was shown is refused, and the right one still can be", async () => {
     const process = boot();
     const executionId = await park(process);
-    expect(await process.approvals.approveExecution(executionId, { inputHash: "other" })).toMatchObject({
-      status: "error"
-    });
+    expect(await process.approve(executionId, { inputHash: "other" })).toMatchObject({ status: "error" });
     expect(rows()).toEqual(["parked"]);
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.approve(executionId)).toMatchObject({ deployed: "main" });
   });
 
   it("may be denied to the caller, who is judged by the stored grant", async () => {
@@ -236,16 +231,10 @@ describe("approving", () => {
     const grant = { allowed: true, grantedPermissions: ["deploy:run"] };
     const executionId = await park(boot(), { grant });
     const process = boot({ authorizeApproval });
-    expect(await process.approvals.approveExecution(executionId, { by: "bob" })).toMatchObject({
-      error: "Only Ada."
-    });
-    expect(await process.approvals.rejectExecution(executionId, { by: "bob" })).toMatchObject({
-      error: "Only Ada."
-    });
+    expect(await process.approve(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
+    expect(await process.reject(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
     expect(rows()).toEqual(["parked"]);
-    expect(await process.approvals.approveExecution(executionId, { by: "ada" })).toMatchObject({
-      deployed: "main"
-    });
+    expect(await process.approve(executionId, { by: "ada" })).toMatchObject({ deployed: "main" });
     expect(seen.map(({ decision, by, grant: stored }) => [decision, by, stored])).toEqual([
       ["approve", "bob", grant],
       ["reject", "bob", grant],
@@ -266,25 +255,17 @@ describe("approving", () => {
   ])("is refused when authorizeApproval %s, and can be decided later", async (_how, authorizeApproval) => {
     const executionId = await park(boot());
     const process = boot({ authorizeApproval });
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({
-      status: "error",
-      executionId
-    });
-    expect(await process.approvals.rejectExecution(executionId)).toMatchObject({
-      status: "error",
-      executionId
-    });
+    expect(await process.approve(executionId)).toMatchObject({ status: "error", executionId });
+    expect(await process.reject(executionId)).toMatchObject({ status: "error", executionId });
     expect([rows(), world.effects, turns()]).toEqual([["parked"], {}, 0]);
-    expect(await boot().approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await boot().approve(executionId)).toMatchObject({ deployed: "main" });
   });
 
   it("two pauses of one explicit key runs the effect once", async () => {
     const process = boot();
     const first = await park(process, { name: "release" });
     const second = await park(process, { name: "release", toolCallId: "call-2" });
-    expect(
-      await Promise.all([process.approvals.approveExecution(first), process.approvals.approveExecution(second)])
-    ).toEqual(["main", "main"]);
+    expect(await Promise.all([process.approve(first), process.approve(second)])).toEqual(["main", "main"]);
     expect(world.effects).toEqual({ release: 1 });
     expect([part("call-1"), part("call-2")]).toEqual(["main", "main"]);
   });
@@ -295,9 +276,7 @@ describe("rejecting", () => {
     const process = boot();
     const executionId = await park(process);
     const outcome = { status: "rejected", executionId, action: "deploy", reason: "Not this release" };
-    expect(await process.approvals.rejectExecution(executionId, { reason: "Not this release", by: "ada" })).toEqual(
-      outcome
-    );
+    expect(await process.reject(executionId, { reason: "Not this release", by: "ada" })).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
     expect(world.effects).toEqual({});
@@ -309,16 +288,14 @@ describe("rejecting", () => {
 
   it("without a reason has one", async () => {
     const process = boot();
-    expect(await process.approvals.rejectExecution(await park(process))).toMatchObject({
-      reason: "Rejected by user"
-    });
+    expect(await process.reject(await park(process))).toMatchObject({ reason: "Rejected by user" });
   });
 
   it("does not stand in the way of the same key later", async () => {
     const process = boot();
-    await process.approvals.rejectExecution(await park(process, { name: "release" }));
+    await process.reject(await park(process, { name: "release" }));
     const again = await park(process, { name: "release", toolCallId: "call-2" });
-    expect(await process.approvals.approveExecution(again)).toBe("main");
+    expect(await process.approve(again)).toBe("main");
   });
 });
 
@@ -327,7 +304,7 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.sql("DELETE FROM test_calls");
-    await process.approvals.approveExecution(executionId);
+    await process.approve(executionId);
     expect(world.rows("SELECT text FROM test_notes")).toEqual([{ text: expect.stringContaining('"deployed":"main"') }]);
     expect(turns()).toBe(1);
   });
@@ -336,7 +313,7 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.unstored.add("message-of-turn-1");
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.approve(executionId)).toMatchObject({ deployed: "main" });
     expect([rows(), turns(), part()]).toEqual([["done"], 0, expect.objectContaining({ status: "paused" })]);
     world.unstored.clear();
     process.actions.settled({ turnId: "turn-1" });
@@ -347,7 +324,7 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.unstored.add("message-of-turn-1");
-    await process.approvals.rejectExecution(executionId);
+    await process.reject(executionId);
     process.kill();
     world.unstored.clear();
     await boot().resume();
@@ -357,7 +334,7 @@ describe("the outcome", () => {
   it("of a conversation that was cleared goes nowhere", async () => {
     const process = boot();
     const executionId = await park(process, { name: "release", ref: "endless" });
-    void process.approvals.approveExecution(executionId);
+    void process.approve(executionId);
     await settle();
     world.sql("DELETE FROM test_calls");
     process.actions.cleared();
@@ -371,8 +348,8 @@ describe("a call that was cut off after it parked", () => {
     const process = boot();
     const executionId = await park(process);
     world.sql(`UPDATE test_calls SET state = 'resolved', output = '"interrupted"'`);
-    expect(process.approvals.pendingApprovals()).toEqual([]);
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(process.pending()).toEqual([]);
+    expect(await process.approve(executionId)).toMatchObject({ status: "error" });
     expect([world.effects, rows(), part()]).toEqual([{}, [], "interrupted"]);
   });
 
@@ -391,21 +368,19 @@ describe("an action that is never decided", () => {
     const executionId = await park(process);
     expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30 * DAY_MS);
     world.nowMs += 30 * DAY_MS;
-    expect(process.approvals.pendingApprovals()).toEqual([]);
+    expect(process.pending()).toEqual([]);
     await process.actions.runDue();
     expect(part()).toEqual({ status: "expired", executionId, action: "deploy" });
     expect([rows(), turns(), process.actions.nextWake(world.nowMs)]).toEqual([[], 0, null]);
     expect(world.events.at(-1)).toEqual({ type: "action:pause:swept", payload: { swept: 1 } });
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(await process.approve(executionId)).toMatchObject({ status: "error" });
   });
 
   it("expires also when the first call after its time is an approval", async () => {
     const process = boot();
     const executionId = await park(process);
     world.nowMs += 30 * DAY_MS;
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({
-      error: expect.stringContaining("expired")
-    });
+    expect(await process.approve(executionId)).toMatchObject({ error: expect.stringContaining("expired") });
     expect(world.effects).toEqual({});
     expect(part()).toMatchObject({ status: "expired" });
   });
@@ -416,7 +391,7 @@ describe("an action that is never decided", () => {
     expect(process.actions.nextWake(world.nowMs)).toBeNull();
     world.nowMs += 1_000 * DAY_MS;
     await process.resume();
-    expect(await process.approvals.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.approve(executionId)).toMatchObject({ deployed: "main" });
   });
 });
 
@@ -428,7 +403,7 @@ describe("after a death while the approved action ran", () => {
       return { ...map, [name]: action(endless as typeof map.deploy.config) };
     });
     const executionId = await park(process, { name });
-    void process.approvals.approveExecution(executionId, { by: "ada" }).catch(() => undefined);
+    void process.approve(executionId, { by: "ada" }).catch(() => undefined);
     await settle();
     expect(world.effects).toEqual({ [name]: 1 });
     expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30_000);
@@ -474,10 +449,10 @@ describe("after a death while the approved action ran", () => {
     const waiting = await park(process, { toolCallId: "call-2" });
     process.actions.resolveActionLedger("action:release:main", { output: "it was done" });
     await Promise.all(process.background);
-    expect(process.approvals.pendingApprovals().map(({ executionId }) => executionId)).toEqual([waiting]);
+    expect(process.pending().map(({ executionId }) => executionId)).toEqual([waiting]);
     expect(part("call-2")).toMatchObject({ status: "paused" });
     expect(world.eventTypes()).not.toContain("action:pause:swept");
-    expect(await process.approvals.approveExecution(waiting)).toMatchObject({ deployed: "main" });
+    expect(await process.approve(waiting)).toMatchObject({ deployed: "main" });
   });
 });
 
@@ -486,13 +461,13 @@ test("a row that cannot be read is set aside, the transcript says so, and everyt
   const executionId = await park(process);
   const other = await park(process, { toolCallId: "call-2" });
   world.sql('UPDATE cf_action_pauses SET input = \'{"ref":"evil"}\' WHERE execution_id = ?', executionId);
-  expect(process.approvals.pendingApprovals().map((approval) => approval.executionId)).toEqual([other]);
-  expect(await process.approvals.approveExecution(executionId)).toMatchObject({ status: "error" });
+  expect(process.pending().map((approval) => approval.executionId)).toEqual([other]);
+  expect(await process.approve(executionId)).toMatchObject({ status: "error" });
   expect(part()).toMatchObject({ status: "error", executionId });
   expect(world.rows("SELECT source, row_key FROM cf_quarantine")).toEqual([
     { source: "cf_action_pauses", row_key: executionId }
   ]);
-  expect(await process.approvals.approveExecution(other)).toMatchObject({ deployed: "main" });
+  expect(await process.approve(other)).toMatchObject({ deployed: "main" });
 });
 
 test("an outcome that cannot be stored is tried again", async () => {
@@ -500,7 +475,7 @@ test("an outcome that cannot be stored is tried again", async () => {
   const process = boot();
   const executionId = await park(process);
   world.sql("ALTER TABLE test_turns RENAME TO elsewhere");
-  expect(await process.approvals.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
+  expect(await process.approve(executionId)).toMatchObject({ status: "error", executionId });
   world.sql("ALTER TABLE elsewhere RENAME TO test_turns");
   expect(logged).toHaveBeenCalledOnce();
   logged.mockRestore();

@@ -109,7 +109,7 @@ describe.each(majors)("with $name", (major) => {
     const { chunks } = await run(major, { steps: callsOnce("parks"), tools: tools() });
     expect(chunks).not.toContainEqual(expect.objectContaining({ type: "tool-approval-request" }));
     expect(outputOf(chunks)).toMatchObject({ output: { status: "paused" } });
-    expect(process.approvals.pendingApprovals()).toHaveLength(1);
+    expect(process.pending()).toHaveLength(1);
     expect(world.effects).toEqual({});
   });
 });

@@ -163,9 +163,9 @@ describe("parking that dies at any write", () => {
         const process = await recover();
         // The model asks again where its call was interrupted.
         if (paused().length === 0) await process.call("deploy", { ref: "1" }, { toolCallId: "call-2" });
-        const pending = process.approvals.pendingApprovals();
+        const pending = process.pending();
         expect(pending).toHaveLength(1);
-        await process.approvals.approveExecution(pending[0]!.executionId);
+        await process.approve(pending[0]!.executionId);
         process.actions.settled({ turnId: "turn-1" });
         expect([world.effects["deploy"], paused(), unfinished()]).toEqual([1, [], 0]);
       }
@@ -193,14 +193,13 @@ describe.each(["deploy", "release"] as const)("approving %s and dying at any wri
   it("ends in one outcome, one continuation and at most one effect, or in an unknown one that is reported", async () => {
     const points = await everyDeath(
       () => parked(name),
-      (process) => process.approvals.approveExecution(executionId(), { by: "ada" }),
+      (process) => process.approve(executionId(), { by: "ada" }),
       async () => {
         const ran = world.effects[name] ?? 0;
         const settledBefore = count("cf_action_ledger WHERE status = 'settled'");
         const process = await recover();
         // A decision that was not durable is not lost either: the question is still there.
-        for (const { executionId: id } of process.approvals.pendingApprovals())
-          await process.approvals.approveExecution(id);
+        for (const { executionId: id } of process.pending()) await process.approve(id);
         await expectDecided(process);
         const isRerun = name === "release" && ran === 1 && settledBefore === 0;
         // Under a key of its own the effect may be run again after the lease; otherwise never.
@@ -216,13 +215,12 @@ describe.each(["deploy", "release"] as const)("approving %s and dying at any wri
     for (let second = 1; second <= 8; second++) {
       await everyDeath(
         () => parked(name),
-        (process) => process.approvals.approveExecution(executionId()),
+        (process) => process.approve(executionId()),
         async () => {
           interruptOpenCalls();
           await diesAt(second, (process) => process.resume());
           const process = await recover();
-          for (const { executionId: id } of process.approvals.pendingApprovals())
-            await process.approvals.approveExecution(id);
+          for (const { executionId: id } of process.pending()) await process.approve(id);
           await expectDecided(process);
           if (name === "deploy") expect(world.effects[name] ?? 0).toBeLessThanOrEqual(1);
           pairs += 1;
@@ -237,11 +235,11 @@ describe("rejecting and dying at any write", () => {
   it("ends in one rejection and one continuation, and runs nothing", async () => {
     const points = await everyDeath(
       () => parked("deploy"),
-      (process) => process.approvals.rejectExecution(executionId(), { by: "ada", reason: "no" }),
+      (process) => process.reject(executionId(), { by: "ada", reason: "no" }),
       async () => {
         const process = await recover();
-        for (const { executionId: id } of process.approvals.pendingApprovals()) {
-          await process.approvals.rejectExecution(id, { by: "ada", reason: "no" });
+        for (const { executionId: id } of process.pending()) {
+          await process.reject(id, { by: "ada", reason: "no" });
         }
         await expectDecided(process);
         expect(world.effects).toEqual({});

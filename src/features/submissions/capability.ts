@@ -7,7 +7,6 @@ import type {
 import type { UIMessage } from "ai";
 import { getCurrentAgent } from "../../agent/context.ts";
 import { chatCapability } from "../../feature/capability.ts";
-import { workflows } from "../workflows/capability.ts";
 import { openSubmissions } from "./feature.ts";
 
 import type { CancelSubmissionResult, DeleteSubmissionsOptions, ListSubmissionsOptions } from "./submissions.ts";
@@ -92,7 +91,6 @@ export class SubmissionMembers {
 export const submissions = chatCapability({
   name: "submissions",
   members: SubmissionMembers,
-  requires: [workflows],
   feature: openSubmissions
 });
 

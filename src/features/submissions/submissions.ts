@@ -8,20 +8,21 @@ import type {
   ThinkSubmissionStatus
 } from "../../feature/submission-types.ts";
 import type { UIMessage } from "ai";
-import type { Blobs } from "../../host/blobs.ts";
+import { currentDurable } from "../../agent/context.ts";
+import { runtimeOf } from "../../agent/runtime.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import { beforeDeadline, happensWithin } from "../../host/deadline.ts";
-import type { Clock, Sql } from "../../host/ports.ts";
+import type { Connection } from "../../host/connection.ts";
 import type { TurnFold } from "../../journal/folds/turn-fold.ts";
 import type { TurnArchive, TurnHistory } from "../../journal/history.ts";
 import { encodeTurn } from "../../journal/turn-row.ts";
-import type { EventPayloads, EventType } from "../../observe/events.ts";
-import type { TurnEngine } from "../../turn/engine.ts";
 import { outsideTurns } from "../../turn/nesting.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isUsableId } from "../../util/ids.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { err } from "../../util/result.ts";
+import type { SubmissionMembers } from "./capability.ts";
 import { SubmissionQueueFullError, submissionErrors } from "./errors.ts";
 import { decodeRequest, encodeMetadata, encodeRequest, requestFingerprint, type SubmissionRequest } from "./request.ts";
 import {
@@ -35,7 +36,6 @@ import {
   type TerminalStatus
 } from "./submission.ts";
 import { durableName, keyName, keyOf, SubmissionTable, type SubmissionRow } from "./submission-table.ts";
-import { readWorkflowPrompt, type WorkflowPrompt } from "./workflow-prompt.ts";
 
 /** Submissions that may wait in one agent. */
 export const MAX_WAITING = 10_000;
@@ -70,28 +70,19 @@ export interface CancelSubmissionResult {
   submission?: ThinkSubmissionInspection;
 }
 
-export interface SubmissionsInit {
-  readonly sql: Sql;
-  readonly blobs: Blobs;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  readonly turns: () => TurnEngine;
-  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
-  /** The class's hook; undefined if it has none. */
-  readonly onStatus: ((submission: ThinkSubmissionInspection) => unknown) | undefined;
-  /** Clients that follow the protocol are told of it. */
-  readonly announce: (submission: ThinkSubmissionInspection) => void;
-  readonly retentionMs: () => number | undefined;
-  /** The key of this call when it is part of work that is run again after a crash. */
-  readonly durableKey: () => string | undefined;
-  readonly rearm: () => void;
-  readonly background: (work: Promise<unknown>) => void;
-  /** A prompt of a workflow has ended: part of that transaction. */
-  readonly onPromptEnd: (prompt: WorkflowPrompt, submissionId: string, end: SubmissionEnd) => void;
+/** Submissions that a client is sent when it connects. */
+const SENT_ON_CONNECT = 20;
+
+/** An ended submission, as its row keeps what was asked for. */
+export interface EndedSubmission {
+  readonly id: string;
+  readonly metadata: string | null;
 }
 
 export class Submissions implements TurnArchive {
-  readonly #init: SubmissionsInit;
+  /** Called in the transaction that ends a submission. */
+  onEnd: (submission: EndedSubmission, end: SubmissionEnd) => void = () => undefined;
+  readonly #services: ChatServices;
   readonly #table: SubmissionTable;
   /** Their hook for "pending" is running: they must not be claimed before it returns. */
   readonly #announcing = new Set<number>();
@@ -103,9 +94,10 @@ export class Submissions implements TurnArchive {
   #isReady = false;
   #failures = 0;
 
-  constructor(init: SubmissionsInit) {
-    this.#init = init;
-    this.#table = new SubmissionTable(init);
+  constructor(services: ChatServices) {
+    this.#services = services;
+    const { sql, blobs, ids } = services;
+    this.#table = new SubmissionTable({ sql, blobs, newId: () => ids.next() });
   }
 
   // ── Acceptance ──
@@ -120,11 +112,11 @@ export class Submissions implements TurnArchive {
     }
     const accepted = this.#inspect(row);
     // Durable before user code runs: the process may die in the hook.
-    this.#init.rearm();
+    this.#services.rearm();
     const { submissionId, idempotencyKey } = accepted;
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-    this.#init.emit("submission:create", { submissionId, requestId: submissionId, ...key });
-    this.#init.announce(accepted);
+    this.#services.emit("submission:create", { submissionId, requestId: submissionId, ...key });
+    this.#announce([accepted]);
     this.#announcing.add(row.seq);
     try {
       await this.#callHook(accepted);
@@ -139,11 +131,7 @@ export class Submissions implements TurnArchive {
     const { submissionId: givenId, idempotencyKey, metadata, channel, body } = options;
     checkName(givenId, "submissionId");
     checkName(idempotencyKey, "idempotencyKey");
-    const request: SubmissionRequest = {
-      messages,
-      body,
-      channel
-    };
+    const request: SubmissionRequest = { messages, body, channel };
     const encoded = { request: encodeRequest(request), metadata: encodeMetadata(metadata) };
     const fingerprint = requestFingerprint(request);
     const name = this.#nameOf(idempotencyKey, givenId);
@@ -151,7 +139,7 @@ export class Submissions implements TurnArchive {
       const found = this.#find(givenId, name);
       if (found) return { row: found, isNew: false, conflict: found.fingerprint !== fingerprint || undefined };
       if (this.#table.waitingAtMost() >= MAX_WAITING) throw new SubmissionQueueFullError(MAX_WAITING);
-      const createdAt = this.#init.clock.now();
+      const createdAt = this.#services.clock.now();
       const row = this.#table.insert({ givenId, keyName: name, fingerprint, ...encoded, createdAt });
       return { row, isNew: true, conflict: undefined };
     });
@@ -160,7 +148,7 @@ export class Submissions implements TurnArchive {
   /** Synchronous with the call: the order of the calls is what tells them apart. */
   #nameOf(key: string | undefined, givenId: string | undefined): string | undefined {
     if (key !== undefined) return keyName(key);
-    const durable = givenId === undefined ? this.#init.durableKey() : undefined;
+    const durable = givenId === undefined ? currentDurable()?.work.nextKey() : undefined;
     return durable === undefined ? undefined : durableName(durable);
   }
 
@@ -217,13 +205,13 @@ export class Submissions implements TurnArchive {
     const waiter = this.#waiting.get(id) ?? Promise.withResolvers<void>();
     this.#waiting.set(id, waiter);
     if (timeoutMs === undefined) await waiter.promise;
-    else await happensWithin(timeoutMs, waiter.promise, this.#init.clock);
+    else await happensWithin(timeoutMs, waiter.promise, this.#services.clock);
     return this.inspect(id);
   }
 
-  /** What a workflow asked for with a submission that is not over; undefined: it was not asked by one. */
-  workflowPrompt(id: string): WorkflowPrompt | undefined {
-    return readWorkflowPrompt(this.#table.byId(id)?.metadata ?? null);
+  /** Reads the metadata of a submission, as JSON; null: it has none, or is not known. */
+  metadataOf(id: string): string | null {
+    return this.#table.byId(id)?.metadata ?? null;
   }
 
   // ── Ending ──
@@ -232,7 +220,7 @@ export class Submissions implements TurnArchive {
     const row = this.#table.byId(id);
     if (!row) return { outcome: "not_found" };
     const { status: previousStatus } = this.#inspect(row);
-    const fold = this.#init.turns().openSubmission(id);
+    const fold = this.#services.turns.openSubmission(id);
     const messagesApplied = fold ? fold.attempt > 0 : row.started_at !== null;
     const known = { previousStatus, messagesApplied };
     if (previousStatus === "running") this.#cancelRunning(id, reason);
@@ -243,7 +231,7 @@ export class Submissions implements TurnArchive {
   }
 
   #cancelRunning(id: string, reason: unknown): void {
-    this.#init.turns().cancel(id, reasonText(reason) ?? UNNAMED_CANCEL);
+    this.#services.turns.cancel(id, reasonText(reason) ?? UNNAMED_CANCEL);
     this.#cancelled.add(id);
     const submission = this.inspect(id);
     if (submission) this.#changed(submission);
@@ -253,7 +241,7 @@ export class Submissions implements TurnArchive {
     const end = {
       ...NEVER_RUN,
       status: "aborted",
-      at: this.#init.clock.now(),
+      at: this.#services.clock.now(),
       error: reasonText(reason) ?? null
     } as const;
     this.#end(row, end);
@@ -261,22 +249,17 @@ export class Submissions implements TurnArchive {
 
   /** The conversation is cleared or reset: what waits never runs. Part of that transaction, which has ended open turns. */
   skipWaiting(): void {
-    const end = { ...NEVER_RUN, status: "skipped", at: this.#init.clock.now(), error: SKIPPED_ERROR } as const;
+    const end = { ...NEVER_RUN, status: "skipped", at: this.#services.clock.now(), error: SKIPPED_ERROR } as const;
     for (const row of this.#table.unended()) this.#end(row, end);
   }
 
   /** Of a submission without a turn. */
   #end(row: SubmissionRow, end: SubmissionEnd): void {
-    this.#init.sql.transaction(() => {
+    this.#services.sql.transaction(() => {
       if (!this.#table.end(row, end)) return;
-      this.#tellWorkflow(row, end);
+      this.onEnd(row, end);
       this.#afterEnd(row);
     });
-  }
-
-  #tellWorkflow({ id, metadata }: SubmissionRow, end: SubmissionEnd): void {
-    const prompt = readWorkflowPrompt(metadata);
-    if (prompt) this.#init.onPromptEnd(prompt, id, end);
   }
 
   /** Its turn is being settled, in this transaction. */
@@ -286,13 +269,13 @@ export class Submissions implements TurnArchive {
     const end = row && submissionEnd(turn);
     if (!row || !end || row.settled_at !== null) return false;
     this.#table.end(row, end, { sequence: turn.lastSequence, history: encodeTurn(history) });
-    this.#tellWorkflow(row, end);
+    this.onEnd(row, end);
     this.#afterEnd(row);
     return true;
   }
 
   #afterEnd({ id }: SubmissionRow): void {
-    this.#init.sql.afterTransaction({
+    this.#services.sql.afterTransaction({
       committed: () => {
         const submission = this.#cancelled.delete(id) ? null : this.inspect(id);
         if (submission) this.#changed(submission);
@@ -324,9 +307,10 @@ export class Submissions implements TurnArchive {
   /** The agent is up: goes on with what waits, and forgets what is too old. */
   ready(): void {
     this.#isReady = true;
-    const retentionMs = this.#init.retentionMs();
-    if (retentionMs !== undefined && !this.#table.isEmpty) {
-      this.deleteAll({ completedBefore: new Date(this.#init.clock.now() - retentionMs), limit: SWEEP_LIMIT });
+    // Only agents with these members open it.
+    const retentionMs: unknown = (this.#services.agent as SubmissionMembers).submissionRetentionMs;
+    if (typeof retentionMs === "number" && retentionMs > 0 && !this.#table.isEmpty) {
+      this.deleteAll({ completedBefore: new Date(this.#services.clock.now() - retentionMs), limit: SWEEP_LIMIT });
     }
     this.drain();
   }
@@ -335,7 +319,7 @@ export class Submissions implements TurnArchive {
   nextWake(nowMs: number): number | null {
     if (this.#table.isEmpty) return null;
     const first = this.#table.first();
-    if (!first || this.#init.turns().isOpen(first.id)) return null;
+    if (!first || this.#services.turns.isOpen(first.id)) return null;
     return nowMs + backoffMs(this.#failures, DRAIN_BACKOFF);
   }
 
@@ -349,24 +333,24 @@ export class Submissions implements TurnArchive {
     } catch (error) {
       this.#failures += 1;
       console.error("A submission could not be started; it is tried again.", error);
-      this.#init.rearm();
+      this.#services.rearm();
     }
   }
 
   #claimNext(): void {
     for (;;) {
       const row = this.#table.first();
-      if (!row || this.#announcing.has(row.seq) || this.#init.turns().isOpen(row.id)) return;
+      if (!row || this.#announcing.has(row.seq) || this.#services.turns.isOpen(row.id)) return;
       const stored = this.#table.request(row.seq);
       const request = stored.ok ? decodeRequest(stored.value) : err(stored.error);
       if (request.ok) return this.#claim(row, request.value);
       const error = `The stored submission cannot be read: ${request.error}.`;
-      this.#end(row, { ...NEVER_RUN, status: "error", at: this.#init.clock.now(), error });
+      this.#end(row, { ...NEVER_RUN, status: "error", at: this.#services.clock.now(), error });
     }
   }
 
   #claim({ id }: SubmissionRow, { messages, body, channel }: SubmissionRequest): void {
-    const turns = this.#init.turns();
+    const turns = this.#services.turns;
     const given = body ?? turns.body;
     turns.admit({
       requestId: id,
@@ -386,7 +370,12 @@ export class Submissions implements TurnArchive {
   readonly turnsBefore: TurnArchive["turnsBefore"] = (before, limit) => this.#table.turnsBefore(before, limit);
   readonly newest: TurnArchive["newest"] = (limit) => this.#table.newestTurns(limit);
 
-  // ── Telling ──
+  // ── Showing ──
+
+  /** Sends a client that connects the newest submissions. */
+  connected(connection: Connection): void {
+    if (this.hasAny) connection.send(JSON.stringify(submissionsFrame(this.list({ limit: SENT_ON_CONNECT }))));
+  }
 
   #inspect(row: SubmissionRow): ThinkSubmissionInspection {
     const idempotencyKey = keyOf(row);
@@ -406,7 +395,7 @@ export class Submissions implements TurnArchive {
 
   #statusFields(row: SubmissionRow): Omit<ThinkSubmissionInspection, "submissionId" | "createdAt"> {
     if (row.settled_at === null || row.status === null) {
-      const fold = this.#init.turns().openSubmission(row.id);
+      const fold = this.#services.turns.openSubmission(row.id);
       return fold ? openStatus(fold) : { status: "pending" };
     }
     const output = row.output === null ? undefined : this.#table.output(row);
@@ -423,25 +412,35 @@ export class Submissions implements TurnArchive {
   #changed(submission: ThinkSubmissionInspection): void {
     const { submissionId, status, error } = submission;
     const of = { submissionId, requestId: submissionId };
-    this.#init.emit("submission:status", { ...of, status });
-    this.#init.announce(submission);
-    if (status === "error") this.#init.emit("submission:error", { ...of, error: error ?? "" });
+    this.#services.emit("submission:status", { ...of, status });
+    this.#announce([submission]);
+    if (status === "error") this.#services.emit("submission:error", { ...of, error: error ?? "" });
     if (isFinal(submission)) {
       this.#waiting.get(submissionId)?.resolve();
       this.#waiting.delete(submissionId);
     }
-    if (!this.#init.onStatus) return;
+    if (!this.#services.isOverridden("onSubmissionStatus")) return;
     this.#hooks = this.#hooks.then(() => this.#callHook(submission));
-    this.#init.background(this.#hooks);
+    this.#services.background(this.#hooks);
   }
 
-  /** A throw, or one that never returns, changes nothing. */
+  /** Sends clients that follow the protocol how submissions are. */
+  #announce(changed: readonly ThinkSubmissionInspection[]): void {
+    this.#services.broadcast(submissionsFrame(changed));
+  }
+
+  /** A throw of the class's hook, or one that never returns, changes nothing. */
   async #callHook(submission: ThinkSubmissionInspection): Promise<void> {
-    const { onStatus, clock } = this.#init;
-    if (!onStatus) return;
+    const { agent, clock, isOverridden } = this.#services;
+    if (!isOverridden("onSubmissionStatus")) return;
+    // It is protected: only its name is known here.
+    const hook: unknown = Reflect.get(agent, "onSubmissionStatus");
+    if (typeof hook !== "function") return;
     const late = () => new Error(`It has not returned for ${HOOK_LIMIT_MS} ms.`);
     try {
-      const called = outsideTurns(async () => onStatus(structuredClone(submission)));
+      const called = outsideTurns(async () =>
+        runtimeOf(agent).runAs({}, () => Reflect.apply(hook, agent, [structuredClone(submission)]))
+      );
       await beforeDeadline(called, { clock, timeoutMs: HOOK_LIMIT_MS, late });
     } catch (error) {
       console.error(`onSubmissionStatus failed: ${errorMessage(error)}`, error);
@@ -472,4 +471,12 @@ function checkName(name: unknown, what: string): void {
     throw submissionErrors.InvalidSubmissionError(`its ${what} has more than ${MAX_NAME_CHARS} characters`);
   if (what === "submissionId" && !isUsableId(name))
     throw submissionErrors.InvalidSubmissionError(`its ${what} cannot be used`);
+}
+
+/** What a client is sent of them: not the key, the metadata or the output, which are the submitter's. */
+function submissionsFrame(submissions: readonly ThinkSubmissionInspection[]): object {
+  const shown = submissions.map(
+    ({ idempotencyKey: _key, metadata: _metadata, output: _output, requestId: _requestId, ...submission }) => submission
+  );
+  return { type: "cf_agent_submissions", submissions: shown };
 }

@@ -8,10 +8,10 @@ import type {
 import { createHash } from "node:crypto";
 import { asSchema, type UIMessage } from "ai";
 import type { WorkflowStep } from "#platform";
-import type { PromptNotification } from "../submissions/prompt-outbox.ts";
+import type { PromptNotification } from "./prompt-outbox.ts";
 
-import type { WorkflowQuestion } from "../submissions/workflow-approvals.ts";
-import { PROMPT_KEY, type WorkflowPrompt } from "../submissions/workflow-prompt.ts";
+import type { WorkflowQuestion } from "./workflow-approvals.ts";
+import { PROMPT_KEY, type WorkflowPrompt } from "./workflow-prompt.ts";
 import { canonicalJson, isObject } from "../../util/json.ts";
 import {
   ThinkApprovalTimeoutError,

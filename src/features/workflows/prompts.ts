@@ -2,14 +2,22 @@
 // whose input is the turn's output. Turns that no workflow asked for pay one comparison.
 import { jsonSchema, tool, type ToolSet, type UIMessage } from "ai";
 import type { StepSettings } from "../../model/index.ts";
-import { APPROVAL_TABLES, WorkflowApprovals, type WorkflowQuestion } from "../submissions/workflow-approvals.ts";
+import { workflows } from "./capability.ts";
+import { PromptOutbox } from "./prompt-outbox.ts";
+import { APPROVAL_TABLES, WorkflowApprovals, type WorkflowQuestion } from "./workflow-approvals.ts";
 import { submissions } from "../submissions/capability.ts";
 import type { ActionMembers } from "../actions/capability.ts";
 import { approvals } from "../approvals/capability.ts";
 import { questionsSource } from "./questions-source.ts";
 import { chatCapability } from "../../feature/capability.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import { answerText, finalAnswerName, takeFinalAnswer, type WorkflowPrompt } from "../submissions/workflow-prompt.ts";
+import {
+  answerText,
+  finalAnswerName,
+  readWorkflowPrompt,
+  takeFinalAnswer,
+  type WorkflowPrompt
+} from "./workflow-prompt.ts";
 import type { FinalAnswer } from "../../turn/hooks.ts";
 import type { TurnView } from "../../turn/turn.ts";
 import type { AssembledParts, Feature, TurnPart } from "../../feature/feature.ts";
@@ -33,16 +41,24 @@ export interface WorkflowPromptsFeature extends Feature {
 
 export const workflowPrompts = chatCapability({
   name: "workflow-prompts",
-  requires: [submissions, approvals],
+  requires: [workflows, submissions, approvals],
   members: WorkflowPromptMembers,
   feature: openPrompts
 });
 
-function openPrompts({ agent, sql, clock, overrides }: ChatServices): WorkflowPromptsFeature {
-  const { kept: submitted, outbox } = submissions.of(agent);
+function openPrompts(services: ChatServices): WorkflowPromptsFeature {
+  const { agent, sql, clock, overrides } = services;
+  const { kept: submitted } = submissions.of(agent);
+  const outbox = new PromptOutbox(services, (workflow, workflowId, event) =>
+    workflows.of(agent).started.sendEvent(workflow, workflowId, event)
+  );
+  submitted.onEnd = ({ id, metadata }, end) => {
+    const prompt = readWorkflowPrompt(metadata);
+    if (prompt) outbox.add(prompt, id, end);
+  };
   const questions = new WorkflowApprovals({ sql, clock, outbox });
   const promptOf = ({ trigger, requestId }: Pick<TurnView, "trigger" | "requestId">) =>
-    trigger === "submission" ? submitted.workflowPrompt(requestId) : undefined;
+    trigger === "submission" ? readWorkflowPrompt(submitted.metadataOf(requestId)) : undefined;
   const name = () => finalAnswerName(new Set([...Object.keys(overrides.getTools()), ...Object.keys(actionsOf(agent))]));
   return {
     name: "workflow-prompts",

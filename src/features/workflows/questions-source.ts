@@ -8,7 +8,7 @@ import {
 } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
-import type { AnsweredQuestion, WaitingQuestion, WorkflowApprovals } from "../submissions/workflow-approvals.ts";
+import type { AnsweredQuestion, WaitingQuestion, WorkflowApprovals } from "./workflow-approvals.ts";
 
 type Decision = ApprovalDecision & { readonly reason?: string };
 

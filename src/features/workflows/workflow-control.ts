@@ -10,7 +10,7 @@ import {
   type WorkflowStatus,
   type WorkflowTable
 } from "./workflow-table.ts";
-import type { EventPayloads } from "../../observe/events.ts";
+import type { Workflows } from "./workflows.ts";
 
 /** Workflows in one answer. */
 const PAGE = { default: 50, max: 100 };
@@ -65,31 +65,20 @@ interface WorkflowDecision {
   metadata?: unknown;
 }
 
-type ControlEvent = "workflow:terminated" | "workflow:paused" | "workflow:resumed" | "workflow:restarted";
-
-export interface WorkflowControlInit {
-  readonly table: WorkflowTable;
-  readonly instance: (bindingName: string, workflowId: string) => Promise<WorkflowInstance>;
-  readonly send: (bindingName: string, workflowId: string, event: { type: string; payload: unknown }) => Promise<void>;
-  readonly emit: <Type extends ControlEvent | "workflow:approved" | "workflow:rejected">(
-    type: Type,
-    payload: EventPayloads[Type]
-  ) => void;
-}
-
 export class WorkflowControl {
-  readonly #init: WorkflowControlInit;
+  readonly #started: Workflows;
+  readonly #table: WorkflowTable;
 
-  constructor(init: WorkflowControlInit) {
-    this.#init = init;
+  constructor(started: Workflows) {
+    this.#started = started;
+    this.#table = started.table;
   }
 
   async status(bindingName: string, workflowId: string): Promise<WorkflowInstanceStatus> {
-    const { table, instance } = this.#init;
-    const { status, output, error } = await (await instance(bindingName, workflowId)).status();
+    const { status, output, error } = await (await this.#started.instance(bindingName, workflowId)).status();
     // An end is the workflow's to report: its hook is called by that, and a record that is settled takes no report.
-    if (status === "running" || status === "paused" || status === "waiting") table.note(workflowId, status);
-    else if (status === "terminated") table.terminated(workflowId);
+    if (status === "running" || status === "paused" || status === "waiting") this.#table.note(workflowId, status);
+    else if (status === "terminated") this.#table.terminated(workflowId);
     return { status, output: output ?? null, error: error ?? null };
   }
 
@@ -111,55 +100,58 @@ export class WorkflowControl {
   removeAll({ createdBefore, ...criteria }: WorkflowCriteria & { createdBefore?: Date | number } = {}): number {
     const before = createdBefore === undefined ? Infinity : Number(createdBefore);
     const rows = this.#matching(criteria).filter(({ created_at }) => created_at < before);
-    return rows.filter(({ id }) => this.#init.table.remove(id)).length;
+    return rows.filter(({ id }) => this.#table.remove(id)).length;
   }
 
   async approve(workflowId: string, decision: { reason?: string; metadata?: unknown } = {}): Promise<void> {
     await this.#decide(workflowId, { approved: true, ...decision });
-    this.#init.emit("workflow:approved", { workflowId, ...reasonOf(decision) });
+    this.#started.host.emit("workflow:approved", { workflowId, ...reasonOf(decision) });
   }
 
   async reject(workflowId: string, decision: { reason?: string } = {}): Promise<void> {
     await this.#decide(workflowId, { approved: false, ...decision });
-    this.#init.emit("workflow:rejected", { workflowId, ...reasonOf(decision) });
+    this.#started.host.emit("workflow:rejected", { workflowId, ...reasonOf(decision) });
   }
 
   async terminate(workflowId: string): Promise<void> {
     await this.#ask(workflowId, "terminate");
-    this.#init.table.terminated(workflowId);
-    this.#init.emit("workflow:terminated", { workflowId });
+    this.#table.terminated(workflowId);
+    this.#started.host.emit("workflow:terminated", { workflowId });
   }
 
   async pause(workflowId: string): Promise<void> {
     await this.#ask(workflowId, "pause");
-    this.#init.table.note(workflowId, "paused");
-    this.#init.emit("workflow:paused", { workflowId });
+    this.#table.note(workflowId, "paused");
+    this.#started.host.emit("workflow:paused", { workflowId });
   }
 
   async resume(workflowId: string): Promise<void> {
     await this.#ask(workflowId, "resume");
-    this.#init.table.note(workflowId, "running");
-    this.#init.emit("workflow:resumed", { workflowId });
+    this.#table.note(workflowId, "running");
+    this.#started.host.emit("workflow:resumed", { workflowId });
   }
 
   async restart(workflowId: string, { resetTracking = true }: { resetTracking?: boolean } = {}): Promise<void> {
     await this.#ask(workflowId, "restart");
-    this.#init.table.restarted(workflowId, resetTracking);
-    this.#init.emit("workflow:restarted", { workflowId });
+    this.#table.restarted(workflowId, resetTracking);
+    this.#started.host.emit("workflow:restarted", { workflowId });
   }
 
   async #ask(workflowId: string, what: "terminate" | "pause" | "resume" | "restart"): Promise<void> {
     const { workflow } = this.#row(workflowId);
-    await (await this.#init.instance(workflow, workflowId))[what]();
+    await (await this.#started.instance(workflow, workflowId))[what]();
   }
 
   async #decide(workflowId: string, decision: WorkflowDecision): Promise<void> {
-    await this.#init.send(this.#row(workflowId).workflow, workflowId, { type: APPROVAL_EVENT, payload: decision });
+    await this.#started.sendEvent(this.#row(workflowId).workflow, workflowId, {
+      type: APPROVAL_EVENT,
+      payload: decision
+    });
   }
 
   /** Throws WorkflowUntrackedError. */
   #row(workflowId: string): WorkflowRow {
-    const row = this.#init.table.byId(workflowId);
+    const row = this.#table.byId(workflowId);
     if (!row) throw workflowErrors.WorkflowUntrackedError(workflowId);
     return row;
   }
@@ -168,7 +160,7 @@ export class WorkflowControl {
   #matching({ status, workflowName, metadata = {} }: WorkflowCriteria): WorkflowRow[] {
     const states = status === undefined ? undefined : [status].flat();
     const fields = Object.entries(metadata);
-    return this.#init.table.all().filter((row) => {
+    return this.#table.all().filter((row) => {
       if (states && !states.includes(row.status)) return false;
       if (workflowName !== undefined && row.workflow !== workflowName) return false;
       if (fields.length === 0) return true;

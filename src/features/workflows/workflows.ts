@@ -59,8 +59,8 @@ interface Start {
 }
 
 export class Workflows {
-  readonly #host: WorkflowsHost;
-  readonly #table: WorkflowTable;
+  readonly host: WorkflowsHost;
+  readonly table: WorkflowTable;
   readonly control: WorkflowControl;
   /** Ids the platform is being asked about right now. In memory: a crash ends the asking. */
   readonly #starting = new Set<string>();
@@ -68,25 +68,25 @@ export class Workflows {
   readonly #taking = new Map<string, Promise<ReportAnswer>>();
 
   constructor(host: WorkflowsHost) {
-    this.#host = host;
-    this.#table = new WorkflowTable(host.sql, () => host.clock.now());
-    this.control = new WorkflowControl({
-      table: this.#table,
-      instance: (bindingName, workflowId) => this.#binding(bindingName).get(workflowId),
-      send: (bindingName, workflowId, event) => this.sendEvent(bindingName, workflowId, event),
-      emit: (type, payload) => host.emit(type, payload)
-    });
+    this.host = host;
+    this.table = new WorkflowTable(host.sql, () => host.clock.now());
+    this.control = new WorkflowControl(this);
+  }
+
+  /** The platform's handle of a workflow. */
+  instance(bindingName: string, workflowId: string): Promise<WorkflowInstance> {
+    return this.#binding(bindingName).get(workflowId);
   }
 
   async run(bindingName: string, params: unknown, options: RunWorkflowOptions = {}): Promise<string> {
     const binding = this.#binding(bindingName);
     const origin = this.#origin(bindingName, options.agentBinding);
-    const id = options.id ?? `wf_${this.#host.ids.next()}`;
+    const id = options.id ?? `wf_${this.host.ids.next()}`;
     const metadata =
       options.metadata === undefined
         ? null
         : encodeStored(options.metadata, "workflow's metadata", WORKFLOW_METADATA_LIMIT_BYTES);
-    const isNew = this.#table.insert({ id, workflow: bindingName, metadata });
+    const isNew = this.table.insert({ id, workflow: bindingName, metadata });
     if (!isNew && !this.#isInterrupted(id, bindingName)) throw workflowErrors.WorkflowTrackedError(id);
     this.#starting.add(id);
     try {
@@ -95,14 +95,14 @@ export class Workflows {
     } finally {
       this.#starting.delete(id);
     }
-    this.#table.markCreated(id);
-    this.#host.emit("workflow:start", { workflowId: id, workflowName: bindingName });
+    this.table.markCreated(id);
+    this.host.emit("workflow:start", { workflowId: id, workflowName: bindingName });
     return id;
   }
 
   async sendEvent(bindingName: string, workflowId: string, event: WorkflowEventInput): Promise<void> {
     const binding = this.#binding(bindingName);
-    const { clock, ids } = this.#host;
+    const { clock, ids } = this.host;
     await runAttempts(
       async () => (await binding.get(workflowId)).sendEvent({ type: event.type, payload: event.payload }),
       {
@@ -112,16 +112,16 @@ export class Workflows {
         shouldRetry: isRetryable
       }
     );
-    this.#host.emit("workflow:event", { workflowId, eventType: event.type });
+    this.host.emit("workflow:event", { workflowId, eventType: event.type });
   }
 
   get(id: string): WorkflowInfo | undefined {
-    const row = this.#table.byId(id);
+    const row = this.table.byId(id);
     return row && toInfo(row);
   }
 
   remove(id: string): boolean {
-    return this.#table.remove(id);
+    return this.table.remove(id);
   }
 
   /** What a workflow reports. Rejects when the agent's own code failed: the workflow's step is then retried. */
@@ -135,14 +135,14 @@ export class Workflows {
   }
 
   async #take(report: WorkflowReport): Promise<ReportAnswer> {
-    const row = this.#table.byId(report.workflowId);
+    const row = this.table.byId(report.workflowId);
     if (!row) return refused("it does not track this workflow (any more).");
     if (deliveredSteps(row).includes(report.step)) return TAKEN;
     const { content } = report;
     switch (content.do) {
       case "progress":
         if (row.settled_by !== null) return TAKEN;
-        this.#table.markRunning(row.id);
+        this.table.markRunning(row.id);
         return this.#tell(report, "onWorkflowProgress", content.progress);
       case "complete":
         if (!this.#settle(row, report, null)) return TAKEN;
@@ -151,7 +151,7 @@ export class Workflows {
         if (!this.#settle(row, report, content.error)) return TAKEN;
         return this.#tell(report, "onWorkflowError", content.error);
       case "event":
-        this.#table.markRunning(row.id);
+        this.table.markRunning(row.id);
         return this.#tell(report, "onWorkflowEvent", content.event);
       default:
         return this.#apply(report, content);
@@ -162,19 +162,19 @@ export class Workflows {
   #settle(row: WorkflowRow, { step }: WorkflowReport, error: string | null): boolean {
     if (row.settled_by !== null) return row.settled_by === step;
     const end = error === null ? { status: "complete" as const, error } : { status: "errored" as const, error };
-    this.#table.settle(row.id, { ...end, error: error === null ? null : storedError(error), step });
+    this.table.settle(row.id, { ...end, error: error === null ? null : storedError(error), step });
     return true;
   }
 
   async #tell({ workflowId, workflowName, step }: WorkflowReport, hook: string, data: unknown): Promise<ReportAnswer> {
     try {
       const work = new DurableWork(`workflow:${workflowId}:${step}`);
-      await runDurably({ work }, () => this.#host.invoke(hook, workflowName, workflowId, data));
+      await runDurably({ work }, () => this.host.invoke(hook, workflowName, workflowId, data));
     } catch (error) {
       // Returning normally means handled; what it throws makes the workflow try again.
-      await this.#host.invoke("onError", error);
+      await this.host.invoke("onError", error);
     }
-    this.#table.markDelivered(workflowId, step);
+    this.table.markDelivered(workflowId, step);
     return TAKEN;
   }
 
@@ -184,21 +184,21 @@ export class Workflows {
     content: Extract<ReportContent, { do: "set-state" | "merge-state" | "reset-state" | "broadcast" }>
   ): ReportAnswer {
     try {
-      this.#host.sql.transaction(() => {
-        this.#table.markRunning(workflowId);
-        this.#table.markDelivered(workflowId, step);
-        if (content.do !== "broadcast") this.#host.state.set(this.#nextState(content), "server");
+      this.host.sql.transaction(() => {
+        this.table.markRunning(workflowId);
+        this.table.markDelivered(workflowId, step);
+        if (content.do !== "broadcast") this.host.state.set(this.#nextState(content), "server");
       });
     } catch (error) {
       // Refused by validateStateChange, too large, not JSON: the same state would be refused again.
       return refused(errorMessage(error));
     }
-    if (content.do === "broadcast") this.#host.connections.broadcast(content.message);
+    if (content.do === "broadcast") this.host.connections.broadcast(content.message);
     return TAKEN;
   }
 
   #nextState(content: Extract<ReportContent, { do: "set-state" | "merge-state" | "reset-state" }>): unknown {
-    const { agent, state } = this.#host;
+    const { agent, state } = this.host;
     switch (content.do) {
       case "set-state":
         return content.state;
@@ -214,7 +214,7 @@ export class Workflows {
 
   /** A record that an earlier life left behind before the platform had answered. */
   #isInterrupted(id: string, bindingName: string): boolean {
-    const row = this.#table.byId(id);
+    const row = this.table.byId(id);
     return row?.is_created === 0 && row.workflow === bindingName && !this.#starting.has(id);
   }
 
@@ -223,14 +223,14 @@ export class Workflows {
       dispose(await binding.create({ id, params }));
     } catch (error) {
       // A lost answer says nothing about what the platform did: the record stays, for its reports or for another try.
-      if (isPlatformTransient(error)) this.#table.markUncertain(id, storedError(error));
-      else this.#table.remove(id);
+      if (isPlatformTransient(error)) this.table.markUncertain(id, storedError(error));
+      else this.table.remove(id);
       throw error;
     }
   }
 
   #binding(bindingName: string): WorkflowBinding {
-    const bindings = isObject(this.#host.env) ? this.#host.env : {};
+    const bindings = isObject(this.host.env) ? this.host.env : {};
     const binding = Object.hasOwn(bindings, bindingName) ? bindings[bindingName] : undefined;
     if (isWorkflowBinding(binding)) return binding;
     throw workflowErrors.WorkflowBindingError(
@@ -240,7 +240,7 @@ export class Workflows {
   }
 
   #origin(workflowName: string, given: string | undefined): WorkflowOrigin {
-    const { identity, env, ctx } = this.#host;
+    const { identity, env, ctx } = this.host;
     const path = identity.selfPath;
     const agentClass = path[0]?.className ?? identity.className;
     const agentBinding = given ?? bindingOf(agentClass, env) ?? null;

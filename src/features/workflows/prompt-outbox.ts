@@ -1,4 +1,4 @@
-// Tells workflows how their prompts ended. A notification is written in the transaction that ends the submission and sent
+// Notifies workflows how their prompts ended. A notification is written in the transaction that ends the submission and sent
 // until the platform has taken it: at least once, each on its own schedule, so that one that cannot be delivered delays no
 // other. The workflow takes the first.
 import type { SubmissionValue } from "../../feature/submission-types.ts";
@@ -10,7 +10,7 @@ import { isObject } from "../../util/json.ts";
 import { err, ok } from "../../util/result.ts";
 import { SETTLED, type WorkItem } from "../../work/kind.ts";
 import { Work, type WorkHost } from "../../work/work.ts";
-import type { SubmissionEnd } from "./submission.ts";
+import type { SubmissionEnd } from "../submissions/submission.ts";
 import type { WorkflowPrompt } from "./workflow-prompt.ts";
 
 /** Bytes of an output that travel with the event; a larger one is fetched by the workflow. */
