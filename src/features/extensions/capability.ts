@@ -1,7 +1,7 @@
 // Extensions as a capability: settings and the override point.
 import { chatCapability } from "../../feature/capability.ts";
 import { isOverridden } from "../../feature/members.ts";
-import { openExtensions } from "./feature.ts";
+import { ExtensionRuntime } from "./extension-runtime.ts";
 import type { ExtensionConfig, ExtensionManager } from "./manager.ts";
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 
@@ -41,5 +41,5 @@ export const extensions = chatCapability({
       console.warn("getExtensions() is not asked: extensionLoader is not set to the worker_loaders binding.");
     return isUsed;
   },
-  feature: openExtensions
+  feature: (services) => new ExtensionRuntime(services)
 });

@@ -1,5 +1,6 @@
-// The extensions of one agent: loaded when it starts, in every turn with their tools and hooks. Nothing here fails a turn or
-// a start: what an extension would have added is missing, and the log says why.
+// Extensions as a feature of a class with `extensionLoader`: loaded when the agent starts, in every turn with their tools, and
+// with their hooks after the class's own. Nothing here fails a turn or a start: what an extension would have added is missing,
+// and the log says why.
 import { callSnapshot, chunkSnapshot, finishedCallSnapshot, stepSnapshot, turnSnapshot } from "./hook-snapshots.ts";
 import { ExtensionManager, type ExtensionConfig } from "./manager.ts";
 import { mergeTurnChanges, turnChangesOf } from "./turn-changes.ts";
@@ -12,7 +13,7 @@ import type { ExtensionMembers } from "./capability.ts";
 import type { ActionMembers } from "../actions/capability.ts";
 import type { WorkspaceMembers } from "../workspace/capability.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
-import type { TurnPart } from "../../feature/feature.ts";
+import type { Feature, TurnObserver, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { TurnConfig, TurnContext } from "../../feature/hooks.ts";
 import { READ_RESULT } from "../../feature/read-result.ts";
@@ -20,7 +21,10 @@ import { READ_RESULT } from "../../feature/read-result.ts";
 /** What the class has for extensions, and what their tools may not be called like. */
 type Owner = ExtensionMembers & Pick<WorkspaceMembers, "workspace"> & Partial<Pick<ActionMembers, "getActions">>;
 
-export class ExtensionRuntime {
+export class ExtensionRuntime implements Feature, TurnObserver {
+  readonly name = "extensions";
+  readonly calls = { runsTool: (toolName: string) => Object.hasOwn(this.#manager?.getTools() ?? {}, toolName) };
+  readonly roles = { observer: this };
   readonly #services: ChatServices;
   readonly #agent: Owner;
   readonly #conversation: AgentExtensionConversation;
@@ -30,11 +34,11 @@ export class ExtensionRuntime {
     // Only agents with these members open it.
     this.#agent = services.agent as Owner;
     this.#conversation = new AgentExtensionConversation(services);
-    const { extensionLoader } = this.#agent;
-    this.#agent.extensionManager ??= extensionLoader && this.#openManager(extensionLoader);
   }
 
   async start(): Promise<void> {
+    const { extensionLoader } = this.#agent;
+    this.#agent.extensionManager ??= extensionLoader && this.#openManager(extensionLoader);
     const degrade = (error: unknown) => this.#services.degrade("feature:extensions", error);
     // Before the stored ones: they have their names.
     await this.#loadStatic().catch(degrade);
@@ -61,10 +65,6 @@ export class ExtensionRuntime {
     };
   }
 
-  runsTool(toolName: string): boolean {
-    return Object.hasOwn(this.#manager?.getTools() ?? {}, toolName);
-  }
-
   async beforeToolCall(turn: TurnView, call: ToolCallToRun): Promise<void> {
     await this.#manager?.hooks.observe(turn, "beforeToolCall", () => callSnapshot(call));
   }
@@ -81,7 +81,7 @@ export class ExtensionRuntime {
     this.#manager?.hooks.chunk(turn, () => chunkSnapshot(chunk));
   }
 
-  turnEnded(turnId: string): void {
+  settled({ turnId }: TurnView): void {
     this.#manager?.hooks.turnEnded(turnId);
   }
 

@@ -5,7 +5,6 @@
 // In a turn each extension has one isolate for its hooks, so that it can add up what it sees. It is gone with the turn.
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { ChunkQueue } from "./chunk-queue.ts";
 import type { HostBridgeInit } from "./host-bridge.ts";
 import { callIsolate, ExtensionTimeoutError, openExtension, type ExtensionEntrypoint } from "./isolate-call.ts";
 import type { CheckedManifest, ExtensionHook } from "./manifest.ts";
@@ -45,6 +44,12 @@ interface HookCall {
   readonly hook: ExtensionHook;
   readonly subscriber: HookSubscriber;
 }
+
+/** A batch is sent when it has so many, or so long after its first. */
+const BATCH_CHUNKS = 64;
+const BATCH_MS = 50;
+/** Chunks that wait for a slow hook; further ones are dropped. */
+const MAX_WAITING = 5_000;
 
 /** Turns whose state is kept at once: one runs at a time, and each is dropped at its end. */
 const MAX_TURNS = 20;
@@ -104,11 +109,10 @@ export class HookDispatch {
   #stateOf({ turnId }: HookTurn): TurnState {
     const known = this.#turns.get(turnId);
     if (known) return known;
-    const { background } = this.#init;
     const state: TurnState = {
       isolates: new Map(),
       timedOut: new Set(),
-      chunks: new ChunkQueue({ send: (chunks) => this.#sendChunks(state, chunks), background })
+      chunks: new ChunkQueue((chunks) => this.#sendChunks(state, chunks), this.#init.background)
     };
     this.#turns.set(turnId, state);
     const [oldest] = this.#turns.keys();
@@ -138,5 +142,43 @@ export class HookDispatch {
       failed(manifest.name, hook, errorMessage(error));
       return undefined;
     }
+  }
+}
+
+/** Chunks on their way to hooks: gathered for a moment and sent together, one batch after another. Adding one never waits. */
+class ChunkQueue {
+  readonly #send: (chunks: readonly object[]) => Promise<void>;
+  readonly #background: (work: Promise<unknown>) => void;
+  #waiting: object[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #isOverfull = false;
+
+  /** `send` never throws. */
+  constructor(send: (chunks: readonly object[]) => Promise<void>, background: (work: Promise<unknown>) => void) {
+    this.#send = send;
+    this.#background = background;
+  }
+
+  add(chunk: object): void {
+    if (this.#waiting.length >= MAX_WAITING) {
+      if (!this.#isOverfull)
+        console.warn("Extensions do not keep up with onChunk: further chunks are not sent to them.");
+      this.#isOverfull = true;
+      return;
+    }
+    this.#waiting.push(chunk);
+    if (this.#waiting.length === BATCH_CHUNKS) this.#background(this.flush());
+    else this.#timer ??= setTimeout(() => this.#background(this.flush()), BATCH_MS);
+  }
+
+  /** Resolves when everything that was added so far is sent. */
+  flush(): Promise<unknown> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#last = this.#last.then(async () => {
+      while (this.#waiting.length > 0) await this.#send(this.#waiting.splice(0, BATCH_CHUNKS));
+    });
+    return this.#last;
   }
 }

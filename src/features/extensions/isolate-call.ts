@@ -5,7 +5,6 @@ import { isObject } from "../../util/json.ts";
 import { ExtensionError } from "./errors.ts";
 import { hostFunctions, type HostBridgeInit, type HostFunctions } from "./host-bridge.ts";
 import type { CheckedManifest } from "./manifest.ts";
-import { parseUntrusted } from "./untrusted-json.ts";
 
 const CPU_MS = 5_000;
 /** Characters of JSON that a call may answer. */
@@ -80,4 +79,20 @@ export async function within(call: Promise<unknown>, timeoutMs: number, signal?:
     clearTimeout(timer);
     signal?.removeEventListener("abort", stop);
   }
+}
+
+// ── JSON that code of an isolate wrote ──
+
+const SUSPICIOUS = /proto|constructor|\\u/i;
+
+/** Reads JSON without names that reach a prototype when a value is merged into another. Throws for a text that is not JSON. */
+export function parseUntrusted(text: string): unknown {
+  return SUSPICIOUS.test(text) ? (JSON.parse(text, withoutPrototypes) as unknown) : (JSON.parse(text) as unknown);
+}
+
+function withoutPrototypes(this: unknown, key: string, value: unknown): unknown {
+  if (key === "__proto__") return undefined;
+  const reachesPrototype =
+    key === "constructor" && typeof value === "object" && value !== null && Object.hasOwn(value, "prototype");
+  return reachesPrototype ? undefined : value;
 }

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { snapshotOf } from "./snapshot.ts";
 import { mergeTurnChanges, turnChangesOf } from "./turn-changes.ts";
-import { parseUntrusted } from "./untrusted-json.ts";
+import { parseUntrusted } from "./isolate-call.ts";
 
 const bounds = { toolNames: ["a", "b"], maxSteps: 10 };
 const messages = [{ role: "user", content: "hello" }];
