@@ -1,8 +1,8 @@
 // The workspace as a class has it: tools in every turn, history by turn, files over HTTP, and what a crash leaves.
-import { tool } from "ai";
+import { tool, type ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { Think, Workspace, type WorkspaceAccess } from "../../src/index.ts";
+import { Think, Workspace, type TurnContext, type WorkspaceAccess } from "../../src/index.ts";
 import { TestBucket } from "../../src/features/workspace/workspace.test-support.ts";
 import {
   createScript,
@@ -114,7 +114,30 @@ class Open extends Files {
   }
 }
 
-const agents = { Files, WithoutBash, Hurried, Own, None, Aging, AgingWithoutTools, WithOwnWorkspace, Large, Open };
+/** The tools of each turn, before hooks are put around them. */
+const toolsOfTurns: ToolSet[] = [];
+
+class Changing extends Files {
+  override beforeTurn({ tools }: TurnContext) {
+    toolsOfTurns.push(tools);
+  }
+
+  hurry() {
+    this.workspaceBash = { timeout: 50 } as never;
+  }
+
+  move() {
+    this.workspace = new Workspace({ sql: this.ctx.storage.sql, namespace: "second" });
+  }
+
+  disarm() {
+    this.workspaceTools = false;
+  }
+}
+
+const agents = {
+  ...{ Files, WithoutBash, Hurried, Own, None, Aging, AgingWithoutTools, WithOwnWorkspace, Large, Open, Changing }
+};
 
 function open(steps: Step[] = []) {
   script = createScript(steps);
@@ -157,6 +180,33 @@ describe("in a turn", () => {
     expect(JSON.stringify(script.calls[3]?.prompt)).toContain('"exitCode":124');
     await (await host.get(WithoutBash, "c")).ask("go");
     expect(toolNames(4)).toEqual(FILE_TOOLS);
+  });
+
+  test("the tools are built once for all turns: a write is its own turn's, and a changed setting takes effect", async () => {
+    const write = (content: string) => [reply(toolCall("write", { path: "/f", content })), reply(text("done"))];
+    const sleep = [reply(toolCall("bash", { script: "sleep 1000" })), reply(text("done"))];
+    const host = open([...write("one"), ...write("two"), ...sleep, ...write("three"), reply(text("done"))]);
+    const agent = await host.get(Changing, "a");
+    await agent.ask("first");
+    await agent.ask("second");
+    const [first, second] = toolsOfTurns;
+    for (const name of ALL_TOOLS) expect(second?.[name]).toBe(first?.[name]);
+    const [version] = await agent.versions("/f");
+    expect(version?.replacedByTurnId).not.toBe(version?.turnId);
+
+    await agent.hurry();
+    await agent.ask("third");
+    expect(toolsOfTurns[2]?.["bash"]).not.toBe(first?.["bash"]);
+    expect(JSON.stringify(script.calls[5]?.prompt)).toContain('"exitCode":124');
+
+    await agent.move();
+    await agent.ask("fourth");
+    expect(toolsOfTurns[3]?.["write"]).toBe(toolsOfTurns[2]?.["write"]);
+    expect([await agent.get("/f"), await agent.versions("/f")]).toEqual(["three", []]);
+
+    await agent.disarm();
+    await agent.ask("fifth");
+    expect(toolNames(8)).toEqual([]);
   });
 
   test("a tool of the class wins over the built-in one of its name; workspaceTools = false leaves all out", async () => {

@@ -18,7 +18,7 @@ import { readableInput } from "./approval-input.ts";
 import type { MessengerDeliveryPolicy } from "./definition.ts";
 import type { Delivery } from "./delivery.ts";
 import type { MessengerAction, MessengerEvent } from "./event.ts";
-import { toHex } from "./hex.ts";
+import { toHex } from "../../util/hex.ts";
 import type { AskJob, Inbox, MessengerReply } from "./inbox.ts";
 
 /** What is used of the agent that parked the action, in this object or another. */

@@ -1,7 +1,7 @@
 // The files of an agent as a capability: the fields and the override point by which a class brings its own workspace, sets up
 // bash, or lets clients at the files over HTTP.
 import { chatCapability } from "../../feature/capability.ts";
-import { workspaceFeature } from "./feature.ts";
+import { WorkspaceFeature } from "./feature.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import type { BashOptions } from "./bash/run-script.ts";
 import type { WorkspaceAccess } from "./http.ts";
@@ -9,7 +9,7 @@ import { Workspace } from "./workspace.ts";
 import type { WorkspaceLike } from "./workspace-like.ts";
 
 export class WorkspaceMembers {
-  /** The agent's files. Override it to add R2, or to use files of another place. */
+  /** The agent's files. A class overrides it to add R2, or to use files of another place. */
   workspace: WorkspaceLike;
 
   /** Whether the model has `read, write, edit, list, find, grep, delete` and `bash` over `workspace`. */
@@ -34,7 +34,11 @@ export class WorkspaceMembers {
   }
 }
 
-export const workspace = chatCapability({ name: "workspace", members: WorkspaceMembers, feature: workspaceFeature });
+export const workspace = chatCapability({
+  name: "workspace",
+  members: WorkspaceMembers,
+  feature: (services) => new WorkspaceFeature(services)
+});
 
 function defaultWorkspace(agent: object): Workspace {
   const { sql, clock, identity } = runtimeOf(agent);

@@ -1,4 +1,4 @@
-// Failures of the file system, told the way programs know them: the message starts with the POSIX code, `code` is it.
+// Failures of the file system as programs know them: the message starts with the POSIX code, and `code` is that code.
 import { ThinkError } from "../../util/errors.ts";
 
 export type FileErrorCode =
@@ -25,7 +25,7 @@ export class FileError extends ThinkError {
   declare readonly code: FileErrorCode;
 
   constructor(code: FileErrorCode, text: string, hint?: string) {
-    super({ code, message: `${code}: ${text}`, ...(hint !== undefined && { hint }) });
+    super({ code, message: `${code}: ${text}`, hint });
   }
 }
 
@@ -36,18 +36,19 @@ export class WorkspaceSetupError extends ThinkError {
   }
 }
 
-/** bash was asked for without its interpreter. `cause` is why it could not be loaded. */
+/** A class or a call needs bash, and its interpreter is missing. `cause` is why it could not be loaded. */
 export class BashMissingError extends ThinkError {
   constructor(cause?: unknown) {
     super({
       code: "bash-missing",
       message: "The tool bash needs the package just-bash, which is not installed.",
       hint: "Run `npm install just-bash`, or set `workspaceBash = false`.",
-      ...(cause !== undefined && { cause })
+      cause
     });
   }
 }
 
+/** A glob or an expression is wrong, too large, or not supported. */
 export class PatternError extends ThinkError {
   constructor(message: string) {
     super({
@@ -58,14 +59,14 @@ export class PatternError extends ThinkError {
   }
 }
 
-export function missing(path: string): FileError {
+export function missingError(path: string): FileError {
   return new FileError("ENOENT", `no such file or directory: ${path}`);
 }
 
-export function isDirectory(path: string): FileError {
+export function directoryError(path: string): FileError {
   return new FileError("EISDIR", `${path} is a directory`);
 }
 
-export function notDirectory(path: string): FileError {
+export function notDirectoryError(path: string): FileError {
   return new FileError("ENOTDIR", `not a directory: ${path}`);
 }

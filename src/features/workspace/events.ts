@@ -12,6 +12,7 @@ export interface EventSource {
   readonly now: () => number;
 }
 
+/** Publishes an event of a workspace. */
 export function report<Type extends WorkspaceEvent>(
   source: EventSource,
   type: Type,

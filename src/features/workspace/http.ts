@@ -2,9 +2,11 @@
 //   GET, HEAD …/workspace/<path>   a file, whole or a range of it; of a directory its entries as JSON
 //   PUT       …/workspace/<path>   writes a file
 // Whatever is stored is sent as a download that no browser runs in the agent's origin. Who may ask is the class's to say.
-import { errorCode, fileFailure } from "./tools/failure.ts";
+import { readErrorCode, readFileFailure } from "./tools/failure.ts";
 import { nameOf, normalizePath } from "./paths.ts";
 import { DEFAULT_BYTES_TYPE } from "../../util/media-type.ts";
+import { noStoreJson } from "../../util/no-store.ts";
+import type { WorkspaceMembers } from "./capability.ts";
 import { MAX_FILE_BYTES } from "./store/contents.ts";
 import type { FileStat } from "./store/entries.ts";
 import { Workspace } from "./workspace.ts";
@@ -13,17 +15,12 @@ import type { WorkspaceLike } from "./workspace-like.ts";
 /** Entries of a directory in one answer. */
 const MAX_PAGE = 1_000;
 
-/** What a request wants to do. Of a path with links in it the class is asked twice: as it is written, and where it leads. */
+/** What a request wants to do. For a path with links the class is asked twice: about the path, and where it leads. */
 export interface WorkspaceAccess {
   readonly action: "read" | "write";
-  /** Normalised. */
+  /** The path in its normalised form. */
   readonly path: string;
   readonly request: Request;
-}
-
-export interface WorkspaceRoute {
-  readonly workspace: WorkspaceLike;
-  readonly authorize: (access: WorkspaceAccess) => boolean | Promise<boolean>;
 }
 
 const STATUS_OF: Readonly<Record<string, number>> = {
@@ -37,34 +34,39 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   ENAMETOOLONG: 414
 };
 
-/** `rest` is what follows "/workspace" in the address. */
-export async function workspaceResponse(request: Request, rest: string, route: WorkspaceRoute): Promise<Response> {
+/** Answers a request for a file. `rest` is what follows "/workspace" in the address. */
+export async function workspaceResponse(
+  request: Request,
+  rest: string,
+  agent: Pick<WorkspaceMembers, "workspace" | "authorizeWorkspace">
+): Promise<Response> {
+  const { workspace } = agent;
   const action = request.method === "PUT" ? "write" : "read";
   if (!["GET", "HEAD", "PUT"].includes(request.method))
-    return failure(405, "Method not allowed", { allow: "GET, HEAD, PUT" });
+    return refuse(405, "Method not allowed", { allow: "GET, HEAD, PUT" });
   let path: string;
   try {
     path = normalizePath(decodeURIComponent(rest));
   } catch (error) {
-    return failure(STATUS_OF[errorCode(error) ?? ""] ?? 400, fileFailure(error) ?? "The address is not a path.");
+    return refuse(STATUS_OF[readErrorCode(error) ?? ""] ?? 400, readFileFailure(error) ?? "The address is not a path.");
   }
-  const mayGoTo = async (place: string) => (await route.authorize({ action, path: place, request })) === true;
-  if (!(await mayGoTo(path))) return failure(403, "Not allowed.");
+  const mayGoTo = async (place: string) => (await agent.authorizeWorkspace({ action, path: place, request })) === true;
+  if (!(await mayGoTo(path))) return refuse(403, "Not allowed.");
   try {
     // A link in a directory that is open would otherwise open any file, and the model can make links.
-    const leadsTo = route.workspace instanceof Workspace ? await route.workspace.realPath(path) : path;
-    if (leadsTo !== path && !(await mayGoTo(leadsTo))) return failure(403, "Not allowed.");
-    return action === "write" ? await put(request, path, route.workspace) : await get(request, path, route.workspace);
+    const leadsTo = workspace instanceof Workspace ? await workspace.realPath(path) : path;
+    if (leadsTo !== path && !(await mayGoTo(leadsTo))) return refuse(403, "Not allowed.");
+    return action === "write" ? await put(request, path, workspace) : await get(request, path, workspace);
   } catch (error) {
-    const message = fileFailure(error);
+    const message = readFileFailure(error);
     if (message === undefined) throw error;
-    return failure(STATUS_OF[errorCode(error) ?? ""] ?? 500, message);
+    return refuse(STATUS_OF[readErrorCode(error) ?? ""] ?? 500, message);
   }
 }
 
 async function put(request: Request, path: string, workspace: WorkspaceLike): Promise<Response> {
   const length = Number(request.headers.get("content-length") ?? 0);
-  if (length > MAX_FILE_BYTES) return failure(413, `A file has at most ${MAX_FILE_BYTES} bytes.`);
+  if (length > MAX_FILE_BYTES) return refuse(413, `A file has at most ${MAX_FILE_BYTES} bytes.`);
   const existed = (await workspace.stat(path)) !== null;
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim();
   const stated = type && type !== DEFAULT_BYTES_TYPE ? type : undefined;
@@ -72,18 +74,16 @@ async function put(request: Request, path: string, workspace: WorkspaceLike): Pr
   if (workspace instanceof Workspace) await workspace.writeFileStream(path, body, stated);
   else if (workspace.writeFileBytes)
     await workspace.writeFileBytes(path, new Uint8Array(await new Response(body).arrayBuffer()), stated);
-  else return failure(501, "These files cannot be written over HTTP.");
+  else return refuse(501, "These files cannot be written over HTTP.");
   const stat = await workspace.stat(path);
-  return json(
-    { path, size: stat?.size ?? 0 },
-    { status: existed ? 200 : 201, ...(stat?.etag && { headers: { etag: quoted(stat.etag) } }) }
-  );
+  const headers: Record<string, string> = stat?.etag ? { etag: quoted(stat.etag) } : {};
+  return respond({ path, size: stat?.size ?? 0 }, existed ? 200 : 201, headers);
 }
 
 async function get(request: Request, path: string, workspace: WorkspaceLike): Promise<Response> {
   const stat = await workspace.stat(path);
-  if (!stat) return failure(404, `File not found: ${path}`);
-  if (stat.type === "directory") return await listing(request, path, workspace);
+  if (!stat) return refuse(404, `File not found: ${path}`);
+  if (stat.type === "directory") return await list(request, path, workspace);
   const headers = fileHeaders(stat, path);
   const etag = headers.get("etag");
   if (etag !== null && request.headers.get("if-none-match") === etag)
@@ -98,21 +98,22 @@ async function get(request: Request, path: string, workspace: WorkspaceLike): Pr
   headers.set("content-length", String(end - start));
   const status = range ? 206 : 200;
   if (request.method === "HEAD") return new Response(null, { status, headers });
-  return new Response(await contentOf(workspace, path, { start, end }), { status, headers });
+  return new Response(await openContent(workspace, path, { start, end }), { status, headers });
 }
 
-/** Never a page: a download, without a type a browser would guess better, in a sandbox should it be shown after all. */
+/** Makes a file a download and never a page: no browser guesses its type, and one that shows it all the same sandboxes it. */
 function fileHeaders(stat: FileStat, path: string): Headers {
-  return new Headers({
+  const headers = new Headers({
     "content-type": stat.mimeType || DEFAULT_BYTES_TYPE,
     "content-disposition": `attachment; filename*=UTF-8''${encodeName(nameOf(path))}`,
     "content-security-policy": "sandbox; default-src 'none'",
     "x-content-type-options": "nosniff",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "private, no-cache",
-    "accept-ranges": "bytes",
-    ...(stat.etag !== undefined && { etag: quoted(stat.etag) })
+    "accept-ranges": "bytes"
   });
+  if (stat.etag !== undefined) headers.set("etag", quoted(stat.etag));
+  return headers;
 }
 
 function encodeName(name: string): string {
@@ -124,7 +125,7 @@ interface ByteRange {
   readonly end: number;
 }
 
-/** One range. Several, or one for another version of the file, get the whole file, as HTTP allows. */
+/** Reads one range. Several, or one for another version of the file, get the whole file, as HTTP allows. */
 function readRange(request: Request, { size }: FileStat, etag: string | null): ByteRange | "unsatisfiable" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(request.headers.get("range") ?? "");
   if (!match || (match[1] === "" && match[2] === "")) return undefined;
@@ -136,7 +137,7 @@ function readRange(request: Request, { size }: FileStat, etag: string | null): B
   return start >= size || start >= end ? "unsatisfiable" : { start, end };
 }
 
-async function contentOf(
+async function openContent(
   workspace: WorkspaceLike,
   path: string,
   range: ByteRange
@@ -146,12 +147,12 @@ async function contentOf(
   return bytes === null ? null : new Uint8Array(bytes.subarray(range.start, range.end));
 }
 
-async function listing(request: Request, path: string, workspace: WorkspaceLike): Promise<Response> {
+async function list(request: Request, path: string, workspace: WorkspaceLike): Promise<Response> {
   const { searchParams } = new URL(request.url);
-  const offset = wholeNumber(searchParams.get("offset"), 0);
-  const limit = Math.min(MAX_PAGE, wholeNumber(searchParams.get("limit"), MAX_PAGE));
+  const offset = readNumber(searchParams.get("offset"), 0);
+  const limit = Math.min(MAX_PAGE, readNumber(searchParams.get("limit"), MAX_PAGE));
   const entries = await workspace.readDir(path, { limit, offset });
-  return json({
+  return respond({
     path,
     entries: entries.map(({ name, type, size, mimeType, updatedAt, target }) => ({
       name,
@@ -159,12 +160,12 @@ async function listing(request: Request, path: string, workspace: WorkspaceLike)
       size,
       mimeType,
       updatedAt,
-      ...(target !== undefined && { target })
+      target
     }))
   });
 }
 
-function wholeNumber(text: string | null, fallback: number): number {
+function readNumber(text: string | null, fallback: number): number {
   const number = Number(text ?? fallback);
   return Number.isSafeInteger(number) && number >= 0 ? number : fallback;
 }
@@ -173,13 +174,10 @@ function quoted(etag: string): string {
   return `"${etag}"`;
 }
 
-function failure(status: number, error: string, headers: Record<string, string> = {}): Response {
-  return json({ error }, { status, headers });
+function refuse(status: number, error: string, headers: Record<string, string> = {}): Response {
+  return respond({ error }, status, headers);
 }
 
-function json(value: unknown, init: { status?: number; headers?: Record<string, string> } = {}): Response {
-  return Response.json(value, {
-    ...init,
-    headers: { "cache-control": "no-store", "x-content-type-options": "nosniff", ...init.headers }
-  });
+function respond(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return noStoreJson(value, { status, headers: { "x-content-type-options": "nosniff", ...headers } });
 }

@@ -4,7 +4,7 @@
 import { FileError, WorkspaceSetupError } from "./errors.ts";
 import { checkSize, type StagedContent } from "./store/contents.ts";
 
-/** What is used of an `R2Bucket`. */
+/** An `R2Bucket`, as far as it is used. */
 export interface ObjectBucket {
   put(
     key: string,
@@ -30,35 +30,33 @@ export interface UploadedPart {
   readonly etag: string;
 }
 
-/** R2 wants parts of one size, of 5 MiB at least. */
+/** Bytes of a part: R2 wants parts of one size, of 5 MiB at least. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-export interface ObjectStoreInit {
-  readonly bucket: ObjectBucket | undefined;
-  readonly prefix: () => string | undefined;
-  readonly namespace: string;
-}
-
 export class ObjectStore {
-  readonly #init: ObjectStoreInit;
+  readonly #given: ObjectBucket | undefined;
+  readonly #namespace: string;
+  readonly #prefix: () => string | undefined;
 
-  constructor(init: ObjectStoreInit) {
-    this.#init = init;
+  constructor(bucket: ObjectBucket | undefined, namespace: string, prefix: () => string | undefined) {
+    this.#given = bucket;
+    this.#namespace = namespace;
+    this.#prefix = prefix;
   }
 
   get isAvailable(): boolean {
-    return this.#init.bucket !== undefined;
+    return this.#given !== undefined;
   }
 
-  /** A fresh key for a file's content. */
-  keyFor(path: string): string {
-    const prefix = this.#init.prefix();
+  /** Makes a fresh key for a file's content. */
+  newKey(path: string): string {
+    const prefix = this.#prefix();
     if (prefix === undefined || prefix === "")
       throw new WorkspaceSetupError(
         "A large file cannot be stored: the workspace does not know where in the bucket.",
         "Give the workspace `r2Prefix`, or `name`."
       );
-    return `${prefix}/${this.#init.namespace}${path}#${crypto.randomUUID()}`;
+    return `${prefix}/${this.#namespace}${path}#${crypto.randomUUID()}`;
   }
 
   async put(key: string, bytes: Uint8Array, mimeType: string): Promise<StagedContent> {
@@ -66,7 +64,7 @@ export class ObjectStore {
     return { kind: "r2", key, size: bytes.byteLength };
   }
 
-  /** `head`: what was read of the stream already. */
+  /** Stores a stream; `head` is what was read of it already. */
   async putStream(
     key: string,
     source: { readonly head: Uint8Array; readonly reader: ByteReader },
@@ -76,7 +74,7 @@ export class ObjectStore {
     try {
       const parts: UploadedPart[] = [];
       let size = 0;
-      for await (const part of partsOf(source)) {
+      for await (const part of cutIntoParts(source)) {
         size += part.byteLength;
         checkSize(size);
         parts.push(await upload.uploadPart(parts.length + 1, part));
@@ -90,24 +88,24 @@ export class ObjectStore {
     }
   }
 
-  async bytes(key: string, path: string): Promise<Uint8Array> {
+  async read(key: string, path: string): Promise<Uint8Array> {
     return new Uint8Array(await (await this.#object(key, path)).arrayBuffer());
   }
 
-  async stream(
+  async openStream(
     key: string,
     path: string,
     { start, end }: { start: number; end: number } = { start: 0, end: Infinity }
   ): Promise<ReadableStream<Uint8Array>> {
     if (start === 0 && end === Infinity) return (await this.#object(key, path)).body;
-    const range = { offset: start, ...(end !== Infinity && { length: end - start }) };
+    const range = end === Infinity ? { offset: start } : { offset: start, length: end - start };
     return (await this.#object(key, path, { range })).body;
   }
 
   async delete(keys: readonly string[]): Promise<void> {
     // R2 deletes up to 1,000 keys with one call.
     for (let start = 0; start < keys.length; start += 1_000)
-      await this.#init.bucket?.delete(keys.slice(start, start + 1_000));
+      await this.#given?.delete(keys.slice(start, start + 1_000));
   }
 
   async #object(key: string, path: string, options: { range?: { offset: number; length?: number } } = {}) {
@@ -117,8 +115,7 @@ export class ObjectStore {
   }
 
   #bucket(path: string): ObjectBucket {
-    const { bucket } = this.#init;
-    if (bucket) return bucket;
+    if (this.#given) return this.#given;
     throw new WorkspaceSetupError(
       `The content of ${path} is in R2, and this workspace has no bucket.`,
       "Give the workspace the bucket as `r2`."
@@ -131,8 +128,8 @@ export interface ByteReader {
   cancel(reason?: unknown): Promise<void>;
 }
 
-/** The stream cut into parts of one size; the last may be smaller. */
-async function* partsOf({
+/** Cuts the stream into parts of one size; the last may be smaller. */
+async function* cutIntoParts({
   head,
   reader
 }: {

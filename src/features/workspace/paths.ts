@@ -5,21 +5,28 @@ import { FileError } from "./errors.ts";
 export const MAX_PATH_CHARS = 4_096;
 export const ROOT = "/";
 
-/** Throws EINVAL for NUL and for text that is no Unicode, ENAMETOOLONG past the limit. `..` at the root stays there. */
+/**
+ * Brings a path to its normalised form; `..` at the root stays there. Throws EINVAL for NUL and for text that is no Unicode,
+ * ENAMETOOLONG past the limit.
+ */
 export function normalizePath(path: string): string {
   if (typeof path !== "string") throw new TypeError("A path must be a string.");
   checkCharacters(path);
-  if (isNormal(path)) return checkedLength(path);
+  return checkLength(isNormal(path) ? path : resolveDots(path));
+}
+
+/** Leaves out empty segments and `.`, and follows `..`. */
+export function resolveDots(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;
     if (part === "..") parts.pop();
     else parts.push(part);
   }
-  return checkedLength(`/${parts.join("/")}`);
+  return `/${parts.join("/")}`;
 }
 
-/** Most paths are. Names that begin with a dot are looked at more closely. */
+/** Whether a path is in its normalised form, as most are. A path with a name that begins with a dot counts as another one. */
 function isNormal(path: string): boolean {
   return path.startsWith("/") && path.length > 1 && !/\/(?:[./]|$)/.test(path);
 }
@@ -30,7 +37,8 @@ export function checkCharacters(text: string): void {
   if (!text.isWellFormed()) throw new FileError("EINVAL", "a path must be valid Unicode");
 }
 
-export function checkedLength(path: string): string {
+/** Returns the path. Throws ENAMETOOLONG past the limit. */
+export function checkLength(path: string): string {
   if (path.length <= MAX_PATH_CHARS) return path;
   throw new FileError("ENAMETOOLONG", `a path has at most ${MAX_PATH_CHARS} characters: ${path.slice(0, 80)}…`);
 }
@@ -48,7 +56,7 @@ export function joinPath(directory: string, name: string): string {
   return directory === ROOT ? `/${name}` : `${directory}/${name}`;
 }
 
-/** Every directory above, the nearest first, without the root. */
+/** Lists every directory above a path, the nearest first, without the root. */
 export function ancestorsOf(path: string): string[] {
   const ancestors: string[] = [];
   for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
@@ -62,7 +70,7 @@ export function isWithin(directory: string, path: string): boolean {
 }
 
 /**
- * The bounds of everything below a directory, both exclusive: `path > from AND path < to`. A range compares bytes, so
+ * Gives the bounds of everything below a directory, both exclusive: `path > from AND path < to`. A range compares bytes, so
  * that `%`, `_` and quotes in names are only characters.
  */
 export function rangeBelow(directory: string): { readonly from: string; readonly to: string } {
@@ -70,7 +78,7 @@ export function rangeBelow(directory: string): { readonly from: string; readonly
   return directory === ROOT ? { from: "/", to: "0" } : { from: `${directory}/`, to: `${directory}0` };
 }
 
-/** Where a link leads: absolute, or relative to the directory that holds it. */
-export function linkTarget(link: string, target: string): string {
+/** Finds where a link leads; its target is absolute, or relative to the directory that holds the link. */
+export function resolveLink(link: string, target: string): string {
   return normalizePath(target.startsWith("/") ? target : `${parentOf(link)}/${target}`);
 }

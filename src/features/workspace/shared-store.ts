@@ -20,7 +20,7 @@ export interface SharedStore {
 
 const stores = new WeakMap<object, Map<string, SharedStore>>();
 
-/** Throws WorkspaceSetupError naming each setting that differs from those in use. */
+/** Opens the store of a database and namespace. Throws WorkspaceSetupError that names each setting that differs from those in use. */
 export function openStore(source: SqlSource | Sql, namespace: string, settings: StoreSettings): SharedStore {
   if (typeof source !== "object" || source === null)
     throw new WorkspaceSetupError(
@@ -44,7 +44,7 @@ function refuseDifferent(old: StoreSettings, next: StoreSettings, namespace: str
   const names = ["r2", "r2Prefix", "inlineThreshold"] as const;
   const differences = names
     .filter((name) => old[name] !== next[name])
-    .map((name) => `${name} was ${printed(old[name])} and is ${printed(next[name])}`);
+    .map((name) => `${name} was ${print(old[name])} and is ${print(next[name])}`);
   if (differences.length === 0) return;
   throw new WorkspaceSetupError(
     `The workspace "${namespace}" is already open with other settings: ${differences.join("; ")}.`,
@@ -52,6 +52,6 @@ function refuseDifferent(old: StoreSettings, next: StoreSettings, namespace: str
   );
 }
 
-function printed(value: ObjectBucket | string | number | undefined): string {
+function print(value: ObjectBucket | string | number | undefined): string {
   return typeof value === "object" ? "a bucket" : value === undefined ? "not set" : String(value);
 }

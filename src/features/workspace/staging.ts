@@ -2,7 +2,7 @@
 // is streamed. Whatever is staged is on the list of garbage until the commit that uses it.
 import {
   dropContents,
-  garbageContent,
+  garbageKeyOf,
   insertChunks,
   MAX_FILE_BYTES,
   stageBytes,
@@ -12,69 +12,68 @@ import {
 import { Operation } from "./store/operation.ts";
 import { all, type SqlSteps } from "./store/sql.ts";
 import { CHUNK_BYTES } from "./store/tables.ts";
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 import type { ByteReader, ObjectStore } from "./object-store.ts";
 import type { SharedStore } from "./shared-store.ts";
 
-/** What is staged longer than this belongs to no running write. */
+/** The age past which staged content belongs to no running write. */
 const GARBAGE_AGE_MS = 60 * 60 * 1_000;
 const SWEEP_KEYS = 100;
 
-export interface StagingInit {
-  readonly store: SharedStore;
-  readonly objects: ObjectStore;
-  readonly now: () => number;
-}
-
 export class Staging {
-  readonly #init: StagingInit;
+  readonly #store: SharedStore;
+  readonly #objects: ObjectStore;
+  readonly #now: () => number;
 
-  constructor(init: StagingInit) {
-    this.#init = init;
+  constructor(store: SharedStore, objects: ObjectStore, now: () => number) {
+    this.#store = store;
+    this.#objects = objects;
+    this.#now = now;
   }
 
   /** Whether content of this size goes to R2. */
   isLarge(size: number): boolean {
-    return this.#init.objects.isAvailable && size >= this.#init.store.settings.inlineThreshold;
+    return this.#objects.isAvailable && size >= this.#store.settings.inlineThreshold;
   }
 
-  /** At once for what stays in SQL. `mimeType` is asked for what goes to R2. */
-  bytes(path: string, bytes: Uint8Array, mimeType: () => string): StagedContent | Promise<StagedContent> {
+  /** Stages bytes, at once where they stay in SQL. `mimeType` is called for what goes to R2. */
+  stage(path: string, bytes: Uint8Array, mimeType: () => string): MaybePromise<StagedContent> {
     const content = stageBytes(bytes);
     return this.isLarge(content.size)
-      ? this.#toBucket(path, (key) => this.#init.objects.put(key, bytes, mimeType()))
+      ? this.#toBucket(path, (key) => this.#objects.put(key, bytes, mimeType()))
       : content;
   }
 
-  /** Never holds more than a part of the stream. Throws EFBIG, and cancels the stream, past the limit. */
-  async stream(path: string, stream: ReadableStream<Uint8Array>, mimeType: string): Promise<StagedContent> {
+  /** Stages a stream and never holds more than a part of it. Throws EFBIG, and cancels the stream, past the limit. */
+  async stageStream(path: string, stream: ReadableStream<Uint8Array>, mimeType: string): Promise<StagedContent> {
     const reader = stream.getReader();
     try {
-      const { inlineThreshold } = this.#init.store.settings;
-      const wantedBytes = this.#init.objects.isAvailable ? Math.min(inlineThreshold, MAX_FILE_BYTES) : CHUNK_BYTES;
+      const { inlineThreshold } = this.#store.settings;
+      const wantedBytes = this.#objects.isAvailable ? Math.min(inlineThreshold, MAX_FILE_BYTES) : CHUNK_BYTES;
       const { head, isWhole } = await readHead(reader, wantedBytes);
-      if (isWhole) return await this.bytes(path, head, () => mimeType);
+      if (isWhole) return await this.stage(path, head, () => mimeType);
       if (this.isLarge(head.byteLength))
-        return await this.#toBucket(path, (key) => this.#init.objects.putStream(key, { head, reader }, mimeType));
+        return await this.#toBucket(path, (key) => this.#objects.putStream(key, { head, reader }, mimeType));
       return await this.#toChunks(head, reader);
     } catch (error) {
-      // The source is told that no reader is left; its own failure is already known.
+      // The source learns that no reader is left; its own failure is already known.
       await reader.cancel(error).catch(() => undefined);
       throw error;
     }
   }
 
-  /** A copy of an object, for another file. */
+  /** Copies an object for another file. */
   async copyObject(
     key: string,
     file: { readonly path: string; readonly size: number; readonly mimeType: string }
   ): Promise<StagedContent> {
     return await this.#toBucket(file.path, async (next) => {
-      const reader = (await this.#init.objects.stream(key, file.path)).getReader();
-      return await this.#init.objects.putStream(next, { head: new Uint8Array(), reader }, file.mimeType);
+      const reader = (await this.#objects.openStream(key, file.path)).getReader();
+      return await this.#objects.putStream(next, { head: new Uint8Array(), reader }, file.mimeType);
     });
   }
 
-  /** Staged content that no file will refer to. */
+  /** Drops staged content that no file will refer to. */
   async discard(content: StagedContent): Promise<void> {
     if (content.kind === "r2") await this.deleteObjects([content.key]);
     if (content.kind === "chunks") await this.#dropStaged(content.contentId);
@@ -84,7 +83,7 @@ export class Staging {
   async deleteObjects(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
     try {
-      await this.#init.objects.delete(keys);
+      await this.#objects.delete(keys);
     } catch (error) {
       console.warn("Objects of deleted files could not be deleted from R2; it is tried again later.", error);
       return;
@@ -95,7 +94,7 @@ export class Staging {
   }
 
   async #toBucket(path: string, put: (key: string) => Promise<StagedContent>): Promise<StagedContent> {
-    const key = this.#init.objects.keyFor(path);
+    const key = this.#objects.newKey(path);
     await this.#sweep();
     await this.#note(key);
     try {
@@ -109,7 +108,7 @@ export class Staging {
   async #toChunks(head: Uint8Array, reader: ByteReader): Promise<StagedContent> {
     const contentId = crypto.randomUUID();
     await this.#sweep();
-    await this.#note(garbageContent(contentId));
+    await this.#note(garbageKeyOf(contentId));
     let rest = head;
     let first = 0;
     try {
@@ -148,11 +147,11 @@ export class Staging {
   async #dropStaged(contentId: string): Promise<void> {
     await this.#write(function* (operation) {
       yield* dropContents(operation, [contentId]);
-      yield* all(`DELETE FROM ${operation.tables.garbage} WHERE key = ?`, garbageContent(contentId));
+      yield* all(`DELETE FROM ${operation.tables.garbage} WHERE key = ?`, garbageKeyOf(contentId));
     });
   }
 
-  /** What a crash left behind. */
+  /** Deletes what a crash left behind. */
   async #sweep(): Promise<void> {
     const old = await this.#write(function* ({ tables, now }): SqlSteps<{ key: string }[]> {
       if (!(yield* tables.exist())) return [];
@@ -161,14 +160,14 @@ export class Staging {
         now - GARBAGE_AGE_MS
       );
     });
-    const prefix = garbageContent("");
+    const prefix = garbageKeyOf("");
     for (const { key } of old) if (key.startsWith(prefix)) await this.#dropStaged(key.slice(prefix.length));
     await this.deleteObjects(old.filter(({ key }) => !key.startsWith(prefix)).map(({ key }) => key));
   }
 
-  #write<T>(work: (operation: Operation) => SqlSteps<T>): T | Promise<T> {
-    const { store, now } = this.#init;
-    return store.runner.write(() => work(new Operation({ tables: store.tables, now: now() })));
+  #write<T>(work: (operation: Operation) => SqlSteps<T>): MaybePromise<T> {
+    const { runner, tables } = this.#store;
+    return runner.write(() => work(new Operation(tables, this.#now())));
   }
 }
 

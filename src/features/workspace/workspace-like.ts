@@ -1,31 +1,30 @@
 // The shapes by which a workspace can be replaced: a proxy to a parent's files, a folder, a bucket. Every method may
 // answer at once or later.
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 import type { FileInfo, FileStat } from "./store/entries.ts";
 
-type Awaitable<T> = T | Promise<T>;
-
-/** What `Think.workspace` and the tools need. */
+/** The files as `Think.workspace` and the tools need them. */
 export interface WorkspaceLike {
-  readFile(path: string): Awaitable<string | null>;
-  readFileBytes(path: string): Awaitable<Uint8Array | null>;
-  writeFile(path: string, content: string, mimeType?: string): Awaitable<void>;
-  readDir(dir?: string, options?: { limit?: number; offset?: number }): Awaitable<FileInfo[]>;
-  rm(path: string, options?: { recursive?: boolean; force?: boolean }): Awaitable<void>;
-  glob(pattern: string): Awaitable<FileInfo[]>;
-  mkdir(path: string, options?: { recursive?: boolean }): Awaitable<void>;
-  stat(path: string): Awaitable<FileStat | null>;
-  /** Without it `bash` writes text only. */
-  writeFileBytes?(path: string, content: Uint8Array, mimeType?: string): Awaitable<void>;
+  readFile(path: string): MaybePromise<string | null>;
+  readFileBytes(path: string): MaybePromise<Uint8Array | null>;
+  writeFile(path: string, content: string, mimeType?: string): MaybePromise<void>;
+  readDir(dir?: string, options?: { limit?: number; offset?: number }): MaybePromise<FileInfo[]>;
+  rm(path: string, options?: { recursive?: boolean; force?: boolean }): MaybePromise<void>;
+  glob(pattern: string): MaybePromise<FileInfo[]>;
+  mkdir(path: string, options?: { recursive?: boolean }): MaybePromise<void>;
+  stat(path: string): MaybePromise<FileStat | null>;
+  /** `bash` writes text only where this is missing. */
+  writeFileBytes?(path: string, content: Uint8Array, mimeType?: string): MaybePromise<void>;
 }
 
-/** What the file namespace of code execution needs. */
+/** The files as the file namespace of code execution needs them. */
 export interface WorkspaceFsLike extends WorkspaceLike {
-  writeFileBytes(path: string, content: Uint8Array, mimeType?: string): Awaitable<void>;
-  appendFile(path: string, content: string, mimeType?: string): Awaitable<void>;
-  exists(path: string): Awaitable<boolean>;
-  lstat(path: string): Awaitable<FileStat | null>;
-  cp(src: string, dest: string, options?: { recursive?: boolean }): Awaitable<void>;
-  mv(src: string, dest: string, options?: { recursive?: boolean }): Awaitable<void>;
-  symlink(target: string, path: string): Awaitable<void>;
-  readlink(path: string): Awaitable<string>;
+  writeFileBytes(path: string, content: Uint8Array, mimeType?: string): MaybePromise<void>;
+  appendFile(path: string, content: string, mimeType?: string): MaybePromise<void>;
+  exists(path: string): MaybePromise<boolean>;
+  lstat(path: string): MaybePromise<FileStat | null>;
+  cp(src: string, dest: string, options?: { recursive?: boolean }): MaybePromise<void>;
+  mv(src: string, dest: string, options?: { recursive?: boolean }): MaybePromise<void>;
+  symlink(target: string, path: string): MaybePromise<void>;
+  readlink(path: string): MaybePromise<string>;
 }

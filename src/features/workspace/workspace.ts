@@ -1,10 +1,10 @@
 // The agent's files: a tree in SQL, with large files in R2 where there is a bucket. Each operation is one transaction on
-// a Durable Object; listeners and observers are told after it. Who may do what is not decided here.
+// a Durable Object; listeners and observers are notified after it. Who may do what is not decided here.
 import type { Sql } from "../../host/ports.ts";
 import { decodeText, encodeText } from "../../util/bytes.ts";
 import { countLines, MAX_DIFF_LINES, unifiedDiff } from "../../util/diff.ts";
 import { type MaybePromise, whenDone } from "../../util/maybe-promise.ts";
-import { FileError, isDirectory, missing } from "./errors.ts";
+import { FileError, directoryError, missingError } from "./errors.ts";
 import { type EventSource, report } from "./events.ts";
 import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../../util/media-type.ts";
 import { type ObjectBucket, ObjectStore } from "./object-store.ts";
@@ -14,8 +14,16 @@ import { Staging } from "./staging.ts";
 import { applyChanges, type FileChange, type RefusedChange } from "./store/changes.ts";
 import { readChunk, type StagedContent } from "./store/contents.ts";
 import { copy, planCopy } from "./store/copy.ts";
-import { type EntryRow, type FileInfo, type FileStat, etagOf, infoOf, locate, rootInfo } from "./store/entries.ts";
-import { appendFile, findFile, type FileWrite, type FoundFile, joined, readFile, writeFile } from "./store/files.ts";
+import {
+  type EntryRow,
+  type FileInfo,
+  type FileStat,
+  etagOf,
+  toFileInfo,
+  locate,
+  describeRoot
+} from "./store/entries.ts";
+import { appendFile, findFile, type FileWrite, type FoundFile, joinBytes, readFile, writeFile } from "./store/files.ts";
 import { Operation, type WorkspaceChangeEvent } from "./store/operation.ts";
 import type { SqlSource, SqlSteps } from "./store/sql.ts";
 import {
@@ -36,25 +44,25 @@ import type { WorkspaceFsLike } from "./workspace-like.ts";
 
 export const DEFAULT_INLINE_THRESHOLD = 1_500_000;
 const DEFAULT_PAGE = 1_000;
-/** An append to a file in R2 writes it anew, and begins again when another writer was faster. */
+/** Tries of an append to a file in R2, which writes the file anew and begins again when another writer was faster. */
 const APPEND_ATTEMPTS = 5;
 
 export interface WorkspaceOptions {
   /** `ctx.storage.sql`, a D1 database, or any object with `query` and `run`. */
   readonly sql: SqlSource | Sql;
-  /** A tree of its own on the same database. */
+  /** The name of a tree of its own on the same database. */
   readonly namespace?: string;
-  /** Where large files go. Without it they are kept in SQL. */
+  /** The bucket for large files. Without one they are kept in SQL. */
   readonly r2?: ObjectBucket;
   /** First part of the keys in the bucket; `name` by default. */
   readonly r2Prefix?: string;
-  /** Files of this size and more go to R2. */
+  /** The size from which on files go to R2. */
   readonly inlineThreshold?: number;
   /** A label for events; a function is called when it is needed. */
   readonly name?: string | (() => string | undefined);
-  /** Told after each change. */
+  /** Called after each change. */
   readonly onChange?: (event: WorkspaceChangeEvent) => void;
-  /** The time, in milliseconds. */
+  /** Tells the time in milliseconds. */
   readonly now?: () => number;
 }
 
@@ -85,27 +93,27 @@ export class Workspace implements WorkspaceFsLike {
       r2Prefix: options.r2Prefix,
       inlineThreshold: options.inlineThreshold ?? DEFAULT_INLINE_THRESHOLD
     });
-    this.#objects = new ObjectStore({ bucket: options.r2, prefix: () => options.r2Prefix ?? label(), namespace });
-    this.#staging = new Staging({ store: this.#store, objects: this.#objects, now });
+    this.#objects = new ObjectStore(options.r2, namespace, () => options.r2Prefix ?? label());
+    this.#staging = new Staging(this.#store, this.#objects, now);
     this.#events = { namespace, name: label, now };
   }
 
-  /** The same files; what is written is remembered as the turn's. */
+  /** Opens the same files for a turn: what is written is remembered as the turn's. */
   inTurn(turnId: string): Workspace {
     return new Workspace(this.#options, turnId);
   }
 
-  /** Null when there is no such file. */
+  /** Reads a text. Null when there is no such file. */
   async readFile(path: string): Promise<string | null> {
-    const bytes = await this.#bytesAt(path);
+    const bytes = await this.#readBytes(path);
     return bytes ? decodeText(bytes) : null;
   }
 
   async readFileBytes(path: string): Promise<Uint8Array | null> {
-    return await this.#bytesAt(path);
+    return await this.#readBytes(path);
   }
 
-  /** What was there when it was called. A file that is overwritten meanwhile ends the stream with ESTALE. */
+  /** Streams what is there now. A file that is overwritten meanwhile ends the stream with ESTALE. */
   async readFileStream(
     path: string,
     range: { start: number; end: number } = { start: 0, end: Infinity }
@@ -114,11 +122,11 @@ export class Workspace implements WorkspaceFsLike {
     if (!row) return null;
     if (row.storage_backend === "chunks") {
       report(this.#events, "workspace:read", { path: row.path, storage: "chunks" });
-      return this.#chunkStream(row, { start: range.start, end: Math.min(row.size, range.end) });
+      return this.#streamChunks(row, { start: range.start, end: Math.min(row.size, range.end) });
     }
     const found = await this.#find(row.path);
     if (!found) return null;
-    if ("key" in found) return await this.#objects.stream(found.key, row.path, range);
+    if ("key" in found) return await this.#objects.openStream(found.key, row.path, range);
     return new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(found.bytes.subarray(range.start, range.end));
@@ -141,7 +149,7 @@ export class Workspace implements WorkspaceFsLike {
 
   async writeFileStream(path: string, stream: ReadableStream<Uint8Array>, mimeType?: string): Promise<void> {
     const target = normalizePath(path);
-    const content = await this.#staging.stream(target, stream, this.#typeFor(target, mimeType));
+    const content = await this.#staging.stageStream(target, stream, this.#chooseType(target, mimeType));
     await this.#commitFile({ path: target, content, mimeType, isText: false });
   }
 
@@ -158,10 +166,10 @@ export class Workspace implements WorkspaceFsLike {
     }
   }
 
-  /** False when there was nothing. */
+  /** Deletes a file. False when there was nothing. */
   async deleteFile(path: string): Promise<boolean> {
     const target = normalizePath(path);
-    if (target === ROOT) throw isDirectory(path);
+    if (target === ROOT) throw directoryError(path);
     const existed = await this.#write(function* (operation) {
       const { row } = yield* locate(operation, target, false);
       if (row?.type === "directory")
@@ -176,7 +184,7 @@ export class Workspace implements WorkspaceFsLike {
     return existed;
   }
 
-  /** Any entry, also a link that leads nowhere. */
+  /** Whether there is any entry, also a link that leads nowhere. */
   async exists(path: string): Promise<boolean> {
     return (await this.lstat(path)) !== null;
   }
@@ -186,19 +194,19 @@ export class Workspace implements WorkspaceFsLike {
   }
 
   async stat(path: string): Promise<FileStat | null> {
-    return await this.#info(path, true);
+    return await this.#describe(path, true);
   }
 
   async lstat(path: string): Promise<FileStat | null> {
-    return await this.#info(path, false);
+    return await this.#describe(path, false);
   }
 
-  /** Where a path leads when its links are followed, also where nothing is there yet. */
+  /** Finds where a path leads when its links are followed, also where nothing is there yet. */
   async realPath(path: string): Promise<string> {
     return (await this.#read((operation) => locate(operation, normalizePath(path), true))).path;
   }
 
-  /** `strict`: ENOENT or ENOTDIR instead of an empty list. */
+  /** Lists a directory. With `strict` it throws ENOENT or ENOTDIR instead of giving an empty list. */
   async readDir(
     dir: string = ROOT,
     options: { limit?: number; offset?: number; strict?: boolean } = {}
@@ -258,39 +266,39 @@ export class Workspace implements WorkspaceFsLike {
 
   async readlink(path: string): Promise<string> {
     const info = await this.lstat(path);
-    if (!info) throw missing(path);
+    if (!info) throw missingError(path);
     if (info.type !== "symlink") throw new FileError("EINVAL", `${path} is no link`);
     return info.target ?? "";
   }
 
-  /** A unified diff of two files; empty when they are equal. */
+  /** Makes a unified diff of two files; empty when they are equal. */
   async diff(a: string, b: string): Promise<string> {
     const [before, after] = [await this.readFile(a), await this.readFile(b)];
-    if (before === null) throw missing(a);
-    if (after === null) throw missing(b);
-    return checkedDiff(before, after, { before: normalizePath(a), after: normalizePath(b) });
+    if (before === null) throw missingError(a);
+    if (after === null) throw missingError(b);
+    return makeDiff(before, after, { before: normalizePath(a), after: normalizePath(b) });
   }
 
-  /** A unified diff of a file and a text. */
+  /** Makes a unified diff of a file and a text. */
   async diffContent(path: string, content: string): Promise<string> {
     const before = await this.readFile(path);
-    if (before === null) throw missing(path);
-    return checkedDiff(before, content, { before: normalizePath(path), after: normalizePath(path) });
+    if (before === null) throw missingError(path);
+    return makeDiff(before, content, { before: normalizePath(path), after: normalizePath(path) });
   }
 
-  /** A unified diff of an old version and what the file holds now, which is nothing if it was deleted. */
+  /** Makes a unified diff of an old version and what the file holds now, which is nothing if it was deleted. */
   async diffVersion(path: string, version: number): Promise<string> {
     const target = normalizePath(path);
     const before = decodeText(await this.readVersion(target, version));
     const after = (await this.readFile(target)) ?? "";
-    return checkedDiff(before, after, { before: target, after: target });
+    return makeDiff(before, after, { before: target, after: target });
   }
 
   async getWorkspaceInfo(): Promise<WorkspaceInfo> {
     return await this.#read((operation) => countEntries(operation));
   }
 
-  /** What a path held before each change, the newest first: at most 20 versions, also of a deleted file. */
+  /** Lists what a path held before each change, the newest first: at most 20 versions, also of a deleted file. */
   async history(path: string): Promise<FileVersion[]> {
     return await this.#read(function* (operation) {
       const place = yield* locate(operation, normalizePath(path), true);
@@ -315,13 +323,13 @@ export class Workspace implements WorkspaceFsLike {
     await this.#put({ path, bytes, mimeType: mimeType ?? undefined, isText: false });
   }
 
-  /** Many changes in one transaction. Returns those that were refused; the others are made. */
+  /** Makes many changes in one transaction. Returns those that were refused; the others are made. */
   async applyChanges(changes: readonly FileChange[]): Promise<RefusedChange[]> {
     const contents = new Map<string, StagedContent>();
     for (const change of changes) {
       if (change.kind !== "file") continue;
       const path = normalizePath(change.path);
-      contents.set(change.path, await this.#staging.bytes(path, change.bytes, () => this.#typeFor(path, undefined)));
+      contents.set(change.path, await this.#staging.stage(path, change.bytes, () => this.#chooseType(path, undefined)));
     }
     const refused = await this.#commitStaged([...contents.values()], (operation) =>
       applyChanges(operation, changes, contents)
@@ -348,16 +356,16 @@ export class Workspace implements WorkspaceFsLike {
     await this.#objects.delete(keys.map(({ key }) => key));
   }
 
-  async #info(path: string, followLast: boolean): Promise<FileStat | null> {
+  async #describe(path: string, followLast: boolean): Promise<FileStat | null> {
     const place = await this.#read((operation) => locate(operation, normalizePath(path), followLast));
-    if (place.isRoot) return rootInfo();
-    return place.row ? infoOf(place.row) : null;
+    if (place.isRoot) return describeRoot();
+    return place.row ? toFileInfo(place.row) : null;
   }
 
-  #bytesAt(path: string): MaybePromise<Uint8Array | null> {
+  #readBytes(path: string): MaybePromise<Uint8Array | null> {
     return whenDone(this.#find(path), (found): MaybePromise<Uint8Array | null> => {
       if (!found) return null;
-      return "key" in found ? this.#objects.bytes(found.key, found.path) : found.bytes;
+      return "key" in found ? this.#objects.read(found.key, found.path) : found.bytes;
     });
   }
 
@@ -376,7 +384,7 @@ export class Workspace implements WorkspaceFsLike {
     const path = normalizePath(write.path);
     const { bytes, mimeType, isText, expected } = write;
     return whenDone(
-      this.#staging.bytes(path, bytes, () => this.#typeFor(path, mimeType)),
+      this.#staging.stage(path, bytes, () => this.#chooseType(path, mimeType)),
       (content) => this.#commitFile({ path, content, mimeType, isText, expected })
     );
   }
@@ -394,7 +402,7 @@ export class Workspace implements WorkspaceFsLike {
     const row = this.#objects.isAvailable ? await this.#read((operation) => findFile(operation, path)) : undefined;
     const isLarge = row !== undefined && this.#staging.isLarge(row.size + bytes.byteLength);
     if (row && (row.storage_backend === "r2" || isLarge)) {
-      const whole = joined((await this.readFileBytes(path)) ?? new Uint8Array(), bytes);
+      const whole = joinBytes((await this.readFileBytes(path)) ?? new Uint8Array(), bytes);
       return await this.#put({
         path,
         bytes: whole,
@@ -413,12 +421,12 @@ export class Workspace implements WorkspaceFsLike {
     });
   }
 
-  /** The type an object in R2 is labelled with. */
-  #typeFor(path: string, mimeType: string | undefined): string {
+  /** Chooses the type that an object in R2 is labelled with. */
+  #chooseType(path: string, mimeType: string | undefined): string {
     return mimeType ?? typeOfName(path) ?? DEFAULT_TEXT_TYPE;
   }
 
-  #chunkStream(row: EntryRow, { start, end }: { start: number; end: number }): ReadableStream<Uint8Array> {
+  #streamChunks(row: EntryRow, { start, end }: { start: number; end: number }): ReadableStream<Uint8Array> {
     let at = start;
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {
@@ -433,7 +441,7 @@ export class Workspace implements WorkspaceFsLike {
     });
   }
 
-  /** A write whose content is staged already; what it does not use after all is discarded. */
+  /** Writes content that is staged already; what a failed write does not use is discarded. */
   async #commitStaged<T>(staged: readonly StagedContent[], work: (operation: Operation) => SqlSteps<T>): Promise<T> {
     try {
       return await this.#write(work);
@@ -443,29 +451,29 @@ export class Workspace implements WorkspaceFsLike {
     }
   }
 
-  /** At once where the database answers at once. */
+  /** Reads at once where the database answers at once. */
   #read<T>(work: (operation: Operation) => SqlSteps<T>): MaybePromise<T> {
-    return this.#store.runner.read(() => work(this.#operation()));
+    return this.#store.runner.read(() => work(this.#newOperation()));
   }
 
-  /** The same. An await that has nothing to wait for would take as long as a statement. */
+  /** Writes at once there, too: an await that has nothing to wait for would take as long as a statement. */
   #write<T>(work: (operation: Operation) => SqlSteps<T>): MaybePromise<T> {
-    const operation = this.#operation();
+    const operation = this.#newOperation();
     return whenDone(
       this.#store.runner.write(() => work(operation)),
       (result): MaybePromise<T> => {
-        this.#tell(operation.events);
+        this.#notify(operation.events);
         if (operation.objects.length === 0) return result;
         return this.#staging.deleteObjects(operation.objects).then(() => result);
       }
     );
   }
 
-  #operation(): Operation {
-    return new Operation({ tables: this.#store.tables, now: this.#events.now(), turnId: this.#turnId });
+  #newOperation(): Operation {
+    return new Operation(this.#store.tables, this.#events.now(), this.#turnId);
   }
 
-  #tell(events: readonly WorkspaceChangeEvent[]): void {
+  #notify(events: readonly WorkspaceChangeEvent[]): void {
     const { onChange } = this.#options;
     if (!onChange) return;
     for (const event of events) {
@@ -486,11 +494,8 @@ interface PutRequest {
   readonly expected?: string | undefined;
 }
 
-function checkedDiff(
-  before: string,
-  after: string,
-  labels: { readonly before: string; readonly after: string }
-): string {
+/** Throws EFBIG for texts that are too long to compare. */
+function makeDiff(before: string, after: string, labels: { readonly before: string; readonly after: string }): string {
   if (countLines(before) > MAX_DIFF_LINES || countLines(after) > MAX_DIFF_LINES)
     throw new FileError("EFBIG", `a diff compares at most ${MAX_DIFF_LINES} lines`);
   return unifiedDiff(before, after, labels);

@@ -1,5 +1,5 @@
 // Whether a webhook is Discord's: an Ed25519 signature of its time and its body, with a time that an old copy cannot have.
-import { fromHex } from "../hex.ts";
+import { fromHex } from "../../../util/hex.ts";
 
 const MAX_SKEW_S = 300;
 

@@ -1,5 +1,5 @@
 // Whether a webhook is Slack's: the signature of its body, with a time that an old copy cannot have.
-import { toHex } from "../hex.ts";
+import { toHex } from "../../../util/hex.ts";
 import { isSameSecret } from "../../../util/same-secret.ts";
 
 const MAX_SKEW_S = 300;

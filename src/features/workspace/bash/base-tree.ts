@@ -21,7 +21,7 @@ export class BaseTree {
   readonly #listed = new Map<string, readonly FileInfo[]>();
   readonly #contents = new Map<string, Uint8Array>();
   #bytesRead = 0;
-  /** Files that could not be read: they are neither overwritten nor deleted. */
+  /** Files that could not be read, with the reason: they are neither overwritten nor deleted. */
   readonly unread = new Map<string, string>();
 
   constructor(ops: BashOperations, limits: ReadLimits) {
@@ -29,7 +29,7 @@ export class BaseTree {
     this.#limits = limits;
   }
 
-  /** The entry at exactly this path; links are not followed. The directories above must be known to be directories. */
+  /** Finds the entry at exactly this path; links are not followed. The directories above must be known to be directories. */
   async find(path: string): Promise<FileInfo | null> {
     const known = this.#entries.get(path);
     if (known !== undefined) return known;
@@ -57,7 +57,7 @@ export class BaseTree {
     return entries;
   }
 
-  /** Throws EFBIG past a limit; the file is then protected. */
+  /** Reads a file. Throws EFBIG past a limit; the file is then protected. */
   async read(entry: FileInfo): Promise<Uint8Array> {
     const known = this.#contents.get(entry.path);
     if (known) return known;
@@ -73,7 +73,7 @@ export class BaseTree {
     return bytes;
   }
 
-  /** Why a file cannot be read, if it cannot. */
+  /** Says why a file cannot be read. Undefined: it can. */
   limitOf({ size, path }: FileInfo): string | undefined {
     if (this.#contents.has(path)) return undefined;
     const { maxWorkspaceFileBytes, maxWorkspaceFiles, maxReadBytes } = this.#limits;
@@ -83,18 +83,18 @@ export class BaseTree {
     return undefined;
   }
 
-  /** Everything below a directory, parents first. */
-  async below(directory: string): Promise<FileInfo[]> {
+  /** Lists everything below a directory, parents first. */
+  async listBelow(directory: string): Promise<FileInfo[]> {
     const found: FileInfo[] = [];
     for (const entry of await this.list(directory)) {
       found.push(entry);
-      if (entry.type === "directory") found.push(...(await this.below(entry.path)));
+      if (entry.type === "directory") found.push(...(await this.listBelow(entry.path)));
     }
     return found;
   }
 
-  /** Paths that were seen so far. */
-  known(): string[] {
+  /** Lists the paths that were seen so far. */
+  listKnown(): string[] {
     return [ROOT, ...[...this.#entries].filter(([, entry]) => entry !== null).map(([path]) => path)];
   }
 }

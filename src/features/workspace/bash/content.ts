@@ -1,5 +1,6 @@
 // Texts and bytes as the interpreter names them.
 import { decodeText, encodeText } from "../../../util/bytes.ts";
+import { toHex } from "../../../util/hex.ts";
 import type { ShellEncoding, ShellEncodingOption } from "./interpreter.ts";
 
 export function toBytes(content: string | Uint8Array, options: ShellEncodingOption): Uint8Array {
@@ -8,9 +9,9 @@ export function toBytes(content: string | Uint8Array, options: ShellEncodingOpti
     case "binary":
     case "latin1":
     case "ascii":
-      return latin1Bytes(content);
+      return encodeLatin1(content);
     case "base64":
-      return latin1Bytes(atob(content));
+      return encodeLatin1(atob(content));
     case "hex":
       return Uint8Array.from(content.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
     default:
@@ -23,11 +24,11 @@ export function toText(bytes: Uint8Array, options: ShellEncodingOption): string 
     case "binary":
     case "latin1":
     case "ascii":
-      return latin1Text(bytes);
+      return decodeLatin1(bytes);
     case "base64":
-      return btoa(latin1Text(bytes));
+      return btoa(decodeLatin1(bytes));
     case "hex":
-      return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+      return toHex(bytes);
     default:
       return decodeText(bytes);
   }
@@ -37,13 +38,13 @@ function encodingOf(options: ShellEncodingOption): ShellEncoding | undefined {
   return typeof options === "object" ? (options.encoding ?? undefined) : options;
 }
 
-function latin1Bytes(text: string): Uint8Array {
+function encodeLatin1(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);
   for (let index = 0; index < text.length; index += 1) bytes[index] = text.charCodeAt(index);
   return bytes;
 }
 
-function latin1Text(bytes: Uint8Array): string {
+function decodeLatin1(bytes: Uint8Array): string {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
   return text;

@@ -1,5 +1,5 @@
-// What is used of the package just-bash. Written down here because the package may not be installed where ours is
-// compiled against.
+// The package just-bash, as far as it is used. Its types are repeated here because the package may not be installed where
+// ours is compiled against.
 
 export interface ShellStat {
   isFile: boolean;
@@ -44,7 +44,7 @@ export interface ShellFileSystem {
   readlink(path: string): Promise<string>;
   realpath(path: string): Promise<string>;
   utimes(path: string, atime: Date, mtime: Date): Promise<void>;
-  /** The interpreter makes /bin, /dev and /proc with these. */
+  /** The interpreter makes /bin, /dev and /proc with this and the next. */
   mkdirSync(path: string, options?: { recursive?: boolean }): void;
   writeFileSync(path: string, content: string | Uint8Array): void;
 }
@@ -75,7 +75,7 @@ export interface ShellResult {
   exitCode: number;
 }
 
-/** A command of ours. `stdin` is a text with a byte per character. */
+/** A command that this package adds. `stdin` is a text with a byte per character. */
 export interface ShellCommand {
   name: string;
   execute(args: string[], context: { stdin: unknown }): Promise<ShellResult>;
@@ -97,7 +97,7 @@ interface ShellExecOptions {
   stdin?: string;
 }
 
-/** `import("just-bash")`. */
+/** The result of `import("just-bash")`. */
 export interface ShellModule {
   readonly Bash: new (options: ShellOptions) => {
     exec(script: string, options: ShellExecOptions): Promise<ShellResult>;

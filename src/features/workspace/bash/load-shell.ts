@@ -8,15 +8,15 @@ import { errorMessage } from "../../../util/errors.ts";
 import { lazyModule } from "../../../host/lazy-module.ts";
 import type { ShellModule } from "./interpreter.ts";
 
-/** How Node, workerd and Vite say that there is no such module. */
+/** Messages with which Node, workerd and Vite say that there is no such module. */
 const NOT_INSTALLED = /cannot find (?:package|module)|no such module|could not resolve|failed to resolve/i;
 
 type LoadedShell = Result<ShellModule, BashMissingError>;
 
-/** What loading it came to; undefined until it is tried. */
+/** The result of the one attempt to load it; undefined until then. */
 let outcome: LoadedShell | undefined;
 
-/** A package that is there and does not load is named in the log: without a shell the agent goes on all the same. */
+/** Loads the interpreter. A package that is there and does not load is named in the log; the agent goes on without a shell. */
 async function importShell(): Promise<LoadedShell> {
   try {
     outcome = ok(await import("just-bash"));

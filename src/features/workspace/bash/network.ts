@@ -3,25 +3,28 @@
 import { insideOf } from "../../../util/inside-address.ts";
 import type { ShellFetch, ShellFetchOptions, ShellFetchResult } from "./interpreter.ts";
 
-/** `true`: every public address. `allow`: addresses that begin like one of these, to the end of a path segment. */
+/**
+ * The addresses that a script may reach. `true`: every public one. `allow`: those that begin like one of these, to the end
+ * of a path segment.
+ */
 export type BashNetwork = boolean | { readonly allow: readonly string[]; readonly methods?: readonly string[] };
 
 const MAX_REDIRECTS = 10;
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const DEFAULT_METHODS = ["GET", "HEAD"];
 
-/** Undefined: the interpreter has no network commands. */
+/** Makes the `fetch` of the interpreter. Undefined: it has no network commands. */
 export function shellFetch(network: BashNetwork, fetcher: typeof fetch = fetch): ShellFetch | undefined {
   if (network === false) return undefined;
   return async (url, options = {}) => {
     let address = new URL(url);
-    let request = initOf(options);
+    let request = toRequest(options);
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-      check(network, address, request.method);
+      checkAccess(network, address, request.method);
       const response = await fetcher(address.href, { ...request, redirect: "manual" });
       const location = response.headers.get("location");
       const isRedirect = response.status >= 300 && response.status < 400 && location !== null;
-      if (!isRedirect || options.followRedirects === false) return await resultOf(response, address.href);
+      if (!isRedirect || options.followRedirects === false) return await toResult(response, address.href);
       await response.body?.cancel();
       const next = new URL(location, address);
       // Credentials of one site are not for another; a form is not posted a second time.
@@ -41,7 +44,7 @@ interface RequestShape {
   readonly signal: AbortSignal | null;
 }
 
-function initOf({ method = "GET", headers, body, signal, timeoutMs }: ShellFetchOptions): RequestShape {
+function toRequest({ method = "GET", headers, body, signal, timeoutMs }: ShellFetchOptions): RequestShape {
   const signals = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter(
     (each) => each !== undefined
   );
@@ -59,7 +62,7 @@ function withoutCredentials(request: RequestShape): RequestShape {
   return { ...request, headers };
 }
 
-function check(network: Exclude<BashNetwork, false>, url: URL, method: string): void {
+function checkAccess(network: Exclude<BashNetwork, false>, url: URL, method: string): void {
   if (url.protocol !== "https:" && url.protocol !== "http:") throw denied(url, "only http and https are allowed");
   if (insideOf(url) !== undefined) throw denied(url, "it is a private address");
   if (network === true) return;
@@ -73,7 +76,7 @@ function denied(url: URL, reason: string): Error {
   return new Error(`Network access denied: ${url.origin}: ${reason}`);
 }
 
-/** `https://host/v1` allows `/v1` and `/v1/x`, not `/v10`; what could be read as another path is refused. */
+/** Whether a prefix allows an address: `https://host/v1` allows `/v1` and `/v1/x`, not `/v10`, nor what could be read as another path. */
 function isBelow(prefix: string, url: URL): boolean {
   const allowed = new URL(prefix);
   if (allowed.origin !== url.origin || /%2f|%5c|\\|;|%25/i.test(url.pathname)) return false;
@@ -81,17 +84,17 @@ function isBelow(prefix: string, url: URL): boolean {
   return url.pathname === base || url.pathname.startsWith(`${base}/`);
 }
 
-async function resultOf(response: Response, url: string): Promise<ShellFetchResult> {
+async function toResult(response: Response, url: string): Promise<ShellFetchResult> {
   return {
     status: response.status,
     statusText: response.statusText,
     headers: Object.fromEntries(response.headers),
-    body: await boundedBody(response),
+    body: await readBody(response),
     url
   };
 }
 
-async function boundedBody(response: Response): Promise<Uint8Array> {
+async function readBody(response: Response): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
   const reader = response.body?.getReader();

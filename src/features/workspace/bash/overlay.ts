@@ -1,7 +1,7 @@
 // The file system a script works on: the workspace as it is, with the script's changes on top of it in memory. Nothing
 // of it reaches the workspace before the script has ended; see write-back.ts.
 import { FileError } from "../errors.ts";
-import { joinPath, linkTarget, nameOf, normalizePath, parentOf, ROOT } from "../paths.ts";
+import { joinPath, resolveLink, nameOf, normalizePath, parentOf, ROOT } from "../paths.ts";
 import type { FileInfo } from "../store/entries.ts";
 import type { BaseTree } from "./base-tree.ts";
 import { toBytes, toText } from "./content.ts";
@@ -13,7 +13,7 @@ export const MAX_WRITTEN_BYTES = 64 * 1024 * 1024;
 /** Files, directories and links that one script may make. */
 const MAX_MADE = 20_000;
 const CALLS_BETWEEN_PAUSES = 200;
-/** Taken before a script runs: in Node the interpreter takes the global one away from what runs inside of it. */
+/** The timer function, read before a script runs: in Node the interpreter takes the global one away from its scripts. */
 const startTimer = globalThis.setTimeout;
 
 export type OverlayNode =
@@ -37,7 +37,7 @@ export class ScriptOverlay implements ShellFileSystem {
     this.base = base;
   }
 
-  /** After the end of the script: what it still does reaches nothing. */
+  /** Ends the script's access: what it still does reaches nothing. */
   close(): void {
     this.#isClosed = true;
   }
@@ -47,13 +47,13 @@ export class ScriptOverlay implements ShellFileSystem {
   }
 
   async readFileBuffer(path: string): Promise<Uint8Array> {
-    return await this.#bytes(await this.#existing(path, "open"), path);
+    return await this.#readBytes(await this.#findExisting(path, "open"), path);
   }
 
   async writeFile(path: string, content: string | Uint8Array, options?: ShellEncodingOption): Promise<void> {
     const target = await this.#locate(path, true);
     const found = await this.#find(target);
-    if (found && typeOf(found) === "directory") throw isDirectory(path, "open");
+    if (found && typeOf(found) === "directory") throw directoryError(path, "open");
     await this.#makeParents(target);
     this.#put(target, { type: "file", bytes: toBytes(content, options), mtime: new Date() });
   }
@@ -61,19 +61,19 @@ export class ScriptOverlay implements ShellFileSystem {
   async appendFile(path: string, content: string | Uint8Array, options?: ShellEncodingOption): Promise<void> {
     const target = await this.#locate(path, true);
     const found = await this.#find(target);
-    const before = found ? await this.#bytes({ path: target, found }, path) : new Uint8Array();
+    const before = found ? await this.#readBytes({ path: target, found }, path) : new Uint8Array();
     await this.#makeParents(target);
-    this.#put(target, { type: "file", bytes: this.#extended(before, toBytes(content, options)), mtime: new Date() });
+    this.#put(target, { type: "file", bytes: this.#extend(before, toBytes(content, options)), mtime: new Date() });
   }
 
-  /** Buffers that only one file of this overlay holds, with room at their end: a loop of appends copies little. */
+  /** Buffers that only one file of this overlay holds, with space at their end: a loop of appends copies little. */
   readonly #growing = new WeakSet<ArrayBufferLike>();
 
-  #extended(before: Uint8Array, added: Uint8Array): Uint8Array {
+  #extend(before: Uint8Array, added: Uint8Array): Uint8Array {
     const size = before.byteLength + added.byteLength;
-    const hasRoom = this.#growing.has(before.buffer) && before.buffer.byteLength >= size;
-    const whole = hasRoom ? new Uint8Array(before.buffer) : new Uint8Array(size * 2);
-    if (!hasRoom) whole.set(before);
+    const hasSpace = this.#growing.has(before.buffer) && before.buffer.byteLength >= size;
+    const whole = hasSpace ? new Uint8Array(before.buffer) : new Uint8Array(size * 2);
+    if (!hasSpace) whole.set(before);
     whole.set(added, before.byteLength);
     this.#growing.add(whole.buffer);
     return whole.subarray(0, size);
@@ -89,15 +89,15 @@ export class ScriptOverlay implements ShellFileSystem {
   }
 
   async stat(path: string): Promise<ShellStat> {
-    const { path: at, found } = await this.#existing(path, "stat");
-    return statOf(found, at);
+    const { path: at, found } = await this.#findExisting(path, "stat");
+    return toStat(found, at);
   }
 
   async lstat(path: string): Promise<ShellStat> {
     const at = await this.#locate(path, false);
     const found = await this.#find(at);
-    if (!found) throw missing(path, "lstat");
-    return statOf(found, at);
+    if (!found) throw missingError(path, "lstat");
+    return toStat(found, at);
   }
 
   async mkdir(path: string, options: { recursive?: boolean } = {}): Promise<void> {
@@ -108,7 +108,7 @@ export class ScriptOverlay implements ShellFileSystem {
       throw new FileError("EEXIST", `file already exists, mkdir '${path}'`);
     }
     const parent = await this.#find(parentOf(target));
-    if (options.recursive !== true && !parent) throw missing(path, "mkdir");
+    if (options.recursive !== true && !parent) throw missingError(path, "mkdir");
     await this.#makeParents(target);
     this.#put(target, { type: "directory", mtime: new Date() });
   }
@@ -118,16 +118,16 @@ export class ScriptOverlay implements ShellFileSystem {
   }
 
   async readdirWithFileTypes(path: string): Promise<ShellEntry[]> {
-    const { path: directory, found } = await this.#existing(path, "scandir");
+    const { path: directory, found } = await this.#findExisting(path, "scandir");
     if (typeOf(found) !== "directory") throw new FileError("ENOTDIR", `not a directory, scandir '${path}'`);
     const entries = new Map<string, ShellEntry>();
     if (!this.#isHidden(directory) && (await this.#isBaseDirectory(directory))) {
       for (const { name, path: at, type } of await this.base.list(directory))
-        if (!this.removed.has(at)) entries.set(name, entryOf(name, type));
+        if (!this.removed.has(at)) entries.set(name, toEntry(name, type));
     }
     for (const name of this.#children.get(directory) ?? []) {
       const node = this.nodes.get(joinPath(directory, name));
-      if (node) entries.set(name, entryOf(name, node.type));
+      if (node) entries.set(name, toEntry(name, node.type));
     }
     return [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -137,7 +137,7 @@ export class ScriptOverlay implements ShellFileSystem {
     const found = await this.#find(target);
     if (!found) {
       if (options.force === true) return;
-      throw missing(path, "rm");
+      throw missingError(path, "rm");
     }
     if (target === ROOT) throw new FileError("EPERM", "the root cannot be removed");
     if (typeOf(found) === "directory") {
@@ -147,21 +147,21 @@ export class ScriptOverlay implements ShellFileSystem {
       for (const name of names) await this.rm(joinPath(target, name), options);
     }
     this.#drop(target);
-    if (await this.#baseEntry(target)) this.removed.add(target);
+    if (await this.#findInBase(target)) this.removed.add(target);
   }
 
   async cp(src: string, dest: string, options: { recursive?: boolean } = {}): Promise<void> {
     const from = await this.#locate(src, false);
     const found = await this.#find(from);
-    if (!found) throw missing(src, "cp");
+    if (!found) throw missingError(src, "cp");
     const to = await this.#locate(dest, false);
     switch (typeOf(found)) {
       case "symlink":
         return await this.#replace(to, { type: "symlink", target: targetOf(found), mtime: new Date() });
       case "file":
-        return await this.writeFile(to, await this.#bytes({ path: from, found }, src));
+        return await this.writeFile(to, await this.#readBytes({ path: from, found }, src));
       case "directory": {
-        if (options.recursive !== true) throw isDirectory(src, "cp");
+        if (options.recursive !== true) throw directoryError(src, "cp");
         if (to === from || to.startsWith(`${from}/`)) throw new FileError("EINVAL", `cannot copy '${src}' into itself`);
         const names = await this.readdir(from);
         await this.mkdir(to, { recursive: true });
@@ -170,7 +170,7 @@ export class ScriptOverlay implements ShellFileSystem {
     }
   }
 
-  /** By copying: what cannot be read is not moved, and so is not lost. */
+  /** Moves by copying: what cannot be read is not moved, and so is not lost. */
   async mv(src: string, dest: string): Promise<void> {
     const from = await this.#locate(src, false);
     const to = await this.#locate(dest, false);
@@ -184,13 +184,13 @@ export class ScriptOverlay implements ShellFileSystem {
   }
 
   getAllPaths(): string[] {
-    const seen = this.base.known().filter((path) => !this.removed.has(path) && !this.#isHidden(parentOf(path)));
+    const seen = this.base.listKnown().filter((path) => !this.removed.has(path) && !this.#isHidden(parentOf(path)));
     return [...new Set([...seen, ...this.nodes.keys()])];
   }
 
   async chmod(path: string, _mode: number): Promise<void> {
     // The workspace has no permissions; that the file is there is all that can be checked.
-    await this.#existing(path, "chmod");
+    await this.#findExisting(path, "chmod");
   }
 
   async symlink(target: string, linkPath: string): Promise<void> {
@@ -200,7 +200,7 @@ export class ScriptOverlay implements ShellFileSystem {
     this.#put(at, { type: "symlink", target, mtime: new Date() });
   }
 
-  /** The workspace has no hard links: the second name gets a copy. */
+  /** Makes a copy under the second name: the workspace has no hard links. */
   async link(existingPath: string, newPath: string): Promise<void> {
     const at = await this.#locate(newPath, false);
     if (await this.#find(at)) throw new FileError("EEXIST", `file already exists, link '${newPath}'`);
@@ -209,17 +209,17 @@ export class ScriptOverlay implements ShellFileSystem {
 
   async readlink(path: string): Promise<string> {
     const found = await this.#find(await this.#locate(path, false));
-    if (!found) throw missing(path, "readlink");
+    if (!found) throw missingError(path, "readlink");
     if (typeOf(found) !== "symlink") throw new FileError("EINVAL", `invalid argument, readlink '${path}'`);
     return targetOf(found);
   }
 
   async realpath(path: string): Promise<string> {
-    return (await this.#existing(path, "realpath")).path;
+    return (await this.#findExisting(path, "realpath")).path;
   }
 
   async utimes(path: string, _atime: Date, mtime: Date): Promise<void> {
-    const { path: at } = await this.#existing(path, "utimes");
+    const { path: at } = await this.#findExisting(path, "utimes");
     const node = this.nodes.get(at);
     // Times of unchanged files are the workspace's.
     if (node) this.nodes.set(at, { ...node, mtime });
@@ -237,16 +237,16 @@ export class ScriptOverlay implements ShellFileSystem {
     this.#put(normalizePath(path), { type: "file", bytes: toBytes(content, undefined), mtime: new Date() });
   }
 
-  async #existing(path: string, call: string): Promise<{ readonly path: string; readonly found: Found }> {
+  async #findExisting(path: string, call: string): Promise<{ readonly path: string; readonly found: Found }> {
     const target = await this.#locate(path, true);
     const found = await this.#find(target);
-    if (!found) throw missing(path, call);
+    if (!found) throw missingError(path, call);
     return { path: target, found };
   }
 
   #calls = 0;
 
-  /** The path without links: those in the middle are followed, the last one on request. */
+  /** Finds the path without links: those in the middle are followed, the last one on request. */
   async #locate(path: string, followLast: boolean): Promise<string> {
     this.#calls += 1;
     // The interpreter never waits for anything else: without a pause no timer fires, and no stop arrives.
@@ -268,30 +268,30 @@ export class ScriptOverlay implements ShellFileSystem {
       }
       hops += 1;
       if (hops > MAX_HOPS) throw new FileError("ELOOP", `too many symbolic links: '${path}'`);
-      rest = [...linkTarget(next, targetOf(found)).split("/").filter(Boolean), ...others];
+      rest = [...resolveLink(next, targetOf(found)).split("/").filter(Boolean), ...others];
       at = ROOT;
     }
     return at;
   }
 
-  /** What is at a path that has no links above it. */
+  /** Finds what is at a path that has no links above it. */
   async #find(path: string): Promise<Found | undefined> {
     if (path === ROOT) return { type: "directory", mtime: new Date(0) };
     const node = this.nodes.get(path);
     if (node) return node;
     if (this.#isHidden(path)) return undefined;
-    const entry = await this.#baseEntry(path);
+    const entry = await this.#findInBase(path);
     return entry ? { type: "base", entry } : undefined;
   }
 
-  async #baseEntry(path: string): Promise<FileInfo | null> {
+  async #findInBase(path: string): Promise<FileInfo | null> {
     const parent = parentOf(path);
     if (parent !== ROOT && !(await this.#isBaseDirectory(parent))) return null;
     return await this.base.find(path);
   }
 
   async #isBaseDirectory(path: string): Promise<boolean> {
-    return path === ROOT || (await this.#baseEntry(path))?.type === "directory";
+    return path === ROOT || (await this.#findInBase(path))?.type === "directory";
   }
 
   #isHidden(path: string): boolean {
@@ -299,11 +299,14 @@ export class ScriptOverlay implements ShellFileSystem {
     return false;
   }
 
-  async #bytes({ path, found }: { readonly path: string; readonly found: Found }, shown: string): Promise<Uint8Array> {
-    if (typeOf(found) === "directory") throw isDirectory(shown, "read");
+  async #readBytes(
+    { path, found }: { readonly path: string; readonly found: Found },
+    shown: string
+  ): Promise<Uint8Array> {
+    if (typeOf(found) === "directory") throw directoryError(shown, "read");
     if (found.type === "file") return found.bytes;
     if (found.type === "base") return await this.base.read({ ...found.entry, path });
-    throw missing(shown, "open");
+    throw missingError(shown, "open");
   }
 
   async #makeParents(path: string): Promise<void> {
@@ -363,7 +366,7 @@ function targetOf(found: Found): string {
   return found.type === "base" ? (found.entry.target ?? "") : "";
 }
 
-function statOf(found: Found, path: string): ShellStat {
+function toStat(found: Found, path: string): ShellStat {
   const type = typeOf(found);
   return {
     isFile: type === "file",
@@ -377,14 +380,14 @@ function statOf(found: Found, path: string): ShellStat {
   };
 }
 
-function entryOf(name: string, type: "file" | "directory" | "symlink"): ShellEntry {
+function toEntry(name: string, type: "file" | "directory" | "symlink"): ShellEntry {
   return { name, isFile: type === "file", isDirectory: type === "directory", isSymbolicLink: type === "symlink" };
 }
 
-function missing(path: string, call: string): FileError {
+function missingError(path: string, call: string): FileError {
   return new FileError("ENOENT", `no such file or directory, ${call} '${path}'`);
 }
 
-function isDirectory(path: string, call: string): FileError {
+function directoryError(path: string, call: string): FileError {
   return new FileError("EISDIR", `illegal operation on a directory, ${call} '${path}'`);
 }

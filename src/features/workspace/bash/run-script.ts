@@ -4,19 +4,19 @@ import { cutToBytes, byteLength } from "../../../util/bytes.ts";
 import { errorMessage } from "../../../util/errors.ts";
 import { normalizePath } from "../paths.ts";
 import type { BashOperations } from "../tools/operations.ts";
-import { sizeText } from "../tools/size-text.ts";
+import { formatSize } from "../tools/format-size.ts";
 import { BaseTree } from "./base-tree.ts";
 import type { ShellModule } from "./interpreter.ts";
 import { loadShell } from "./load-shell.ts";
 import { type BashNetwork, shellFetch } from "./network.ts";
 import { ScriptOverlay } from "./overlay.ts";
-import { timedSignal } from "./timed-signal.ts";
+import { rejectOnAbort, timedSignal } from "./timed-signal.ts";
 import { type ChangedFiles, writeBack } from "./write-back.ts";
 
 export interface BashOptions {
   /** Milliseconds a script may run; 30,000 by default. */
   readonly timeout?: number;
-  /** None by default. */
+  /** What a script may reach; nothing by default. */
   readonly network?: BashNetwork;
   /** Bytes of each of stdout and stderr that are kept; 64,000 by default. */
   readonly maxOutputBytes?: number;
@@ -45,7 +45,7 @@ export interface BashOutput {
 const DEFAULTS = { timeout: 30_000, maxOutputBytes: 64_000, maxReadBytes: 64 * 1024 * 1024 };
 const TIMED_OUT = 124;
 
-/** Of the interpreter itself: what ends a script that would never end, or that would fill the memory. */
+/** Limits of the interpreter itself: they end a script that would never end, or that would fill the memory. */
 export const EXECUTION_LIMITS = {
   maxCommandCount: 100_000,
   maxLoopIterations: 100_000,
@@ -57,7 +57,7 @@ export const EXECUTION_LIMITS = {
   maxArchiveBytes: 64 * 1024 * 1024
 };
 
-/** Throws BashMissingError without the interpreter, and what stopped the turn. */
+/** Runs a script. Throws BashMissingError without the interpreter, and what stopped the turn. */
 export async function runScript(
   options: BashOptions & { readonly ops: BashOperations },
   input: BashInput,
@@ -104,12 +104,12 @@ async function execute({ Bash }: ShellModule, options: BashOptions, { input, ove
   const cwd = normalizePath(input.cwd ?? "/");
   const fetch = shellFetch(options.network ?? false);
   try {
-    const bash = new Bash({ fs: overlay, cwd, executionLimits: EXECUTION_LIMITS, ...(fetch && { fetch }) });
+    const bash = new Bash({ fs: overlay, cwd, executionLimits: EXECUTION_LIMITS, fetch });
     overlay.mkdirSync("/tmp");
     // The interpreter looks at the signal between commands; a command that waits is not waited for.
     const run = bash.exec(input.script, { cwd, rawScript: true, signal });
     run.catch(() => undefined);
-    const result = await Promise.race([run, aborted(signal)]);
+    const result = await Promise.race([run, rejectOnAbort(signal, () => new Error("The script was stopped."))]);
     // A script that was ended between two commands has a code of the interpreter's own.
     return isLate() && result.exitCode !== 0 ? { ...late, stdout: result.stdout } : result;
   } catch (error) {
@@ -117,15 +117,9 @@ async function execute({ Bash }: ShellModule, options: BashOptions, { input, ove
   }
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const stop = () => reject(new Error("The script was stopped."));
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
-}
-
 function cut(text: string, limitBytes: number): string {
   const size = byteLength(text);
-  return size <= limitBytes ? text : `${cutToBytes(text, limitBytes)}\n... (${sizeText(size - limitBytes)} truncated)`;
+  return size <= limitBytes
+    ? text
+    : `${cutToBytes(text, limitBytes)}\n... (${formatSize(size - limitBytes)} truncated)`;
 }

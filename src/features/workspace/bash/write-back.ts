@@ -2,12 +2,12 @@
 // file that another writer changed, or that the script could not read, is named and left alone.
 import { ancestorsOf, ROOT } from "../paths.ts";
 import type { FileChange, RefusedChange } from "../store/changes.ts";
-import { linkTag } from "../store/contents.ts";
+import { linkTagOf } from "../store/contents.ts";
 import type { FileInfo } from "../store/entries.ts";
 import type { BashOperations } from "../tools/operations.ts";
 import type { ScriptOverlay, OverlayNode } from "./overlay.ts";
 
-/** Made by the interpreter, not by the script. */
+/** Folders that the interpreter makes, not the script. */
 const SYSTEM = /^\/(?:bin|usr|dev|proc|sys|tmp)(?:\/|$)/;
 
 export interface ChangedFiles {
@@ -35,14 +35,14 @@ export async function writeBack(overlay: ScriptOverlay, ops: BashOperations): Pr
   const plan = await new Planner(overlay, errors).plan();
   const changes = plan.map(({ change }) => change);
   let refused: readonly RefusedChange[] = [];
-  if (changes.length > 0) refused = ops.applyChanges ? await ops.applyChanges(changes) : await oneByOne(ops, changes);
-  // By path: where a file was to make room for a directory, both changes are refused.
+  if (changes.length > 0) refused = ops.applyChanges ? await ops.applyChanges(changes) : await applyEach(ops, changes);
+  // By path: where a file was to give way to a directory, both changes are refused.
   const reasons = new Map(refused.map(({ path, reason }) => [path, reason]));
   for (const [path, reason] of reasons) errors.push(`${path} was not changed: ${reason}`);
-  return { changedFiles: changedFiles(plan.filter(({ change }) => !reasons.has(change.path))), errors };
+  return { changedFiles: listChanges(plan.filter(({ change }) => !reasons.has(change.path))), errors };
 }
 
-function changedFiles(plan: readonly Planned[]): ChangedFiles {
+function listChanges(plan: readonly Planned[]): ChangedFiles {
   const lists: ChangedFiles = { created: [], updated: [], deleted: [], directoriesCreated: [], directoriesDeleted: [] };
   for (const { change, list } of plan) lists[list].push(change.path);
   for (const list of Object.values(lists)) list.sort();
@@ -52,7 +52,7 @@ function changedFiles(plan: readonly Planned[]): ChangedFiles {
 class Planner {
   readonly #overlay: ScriptOverlay;
   readonly #errors: string[];
-  /** Deletions that make room for something of another type. */
+  /** Deletions of what something of another type replaces. */
   readonly #first: Planned[] = [];
   readonly #directories: Planned[] = [];
   readonly #files: Planned[] = [];
@@ -64,14 +64,14 @@ class Planner {
     this.#errors = errors;
   }
 
-  /** Directories, files, deletions, and deleted directories from the deepest up. */
+  /** Lists the changes in the order in which they are made: directories, files, deletions, and deleted directories from the deepest up. */
   async plan(): Promise<Planned[]> {
     const { removed } = this.#overlay;
     for (const path of removed)
       if (!ancestorsOf(path).some((above) => removed.has(above))) await this.#planRemoval(path);
     for (const [path, node] of [...this.#overlay.nodes].sort(([a], [b]) => (a < b ? -1 : 1)))
       await this.#planNode(path, node);
-    const deepestFirst = this.#directoriesDeleted.toSorted((a, b) => depth(b) - depth(a));
+    const deepestFirst = this.#directoriesDeleted.toSorted((a, b) => depthOf(b) - depthOf(a));
     return [...this.#first, ...this.#directories, ...this.#files, ...this.#deleted, ...deepestFirst];
   }
 
@@ -101,21 +101,17 @@ class Planner {
 
   async #planFile(path: string, bytes: Uint8Array, before: FileInfo | null): Promise<void> {
     const isSameSize = before?.type === "file" && before.size === bytes.byteLength;
-    if (isSameSize && equal(await this.#overlay.base.read(before), bytes)) return;
-    const change: FileChange = {
-      kind: "file",
-      path,
-      bytes,
-      expected: before?.type === "directory" ? undefined : tagOf(before)
-    };
-    this.#files.push({ change: dropUndefined(change), list: before?.type === "file" ? "updated" : "created" });
+    if (isSameSize && areEqual(await this.#overlay.base.read(before), bytes)) return;
+    const expected = before?.type === "directory" ? undefined : tagOf(before);
+    const change: FileChange = { kind: "file", path, bytes, expected };
+    this.#files.push({ change, list: before?.type === "file" ? "updated" : "created" });
   }
 
   async #planRemoval(path: string): Promise<void> {
     const entry = await this.#baseAt(path);
     if (!entry) return;
     if (entry.type !== "directory") return this.#planDeletion(entry);
-    const below = await this.#overlay.base.below(path);
+    const below = await this.#overlay.base.listBelow(path);
     const kept = below.filter(
       (each) => each.type === "file" && !this.#overlay.nodes.has(each.path) && this.#isProtected(each, "deleted")
     );
@@ -128,7 +124,7 @@ class Planner {
       const planned: Planned = { change: { kind: "delete-directory", path: directory }, list: "directoriesDeleted" };
       (this.#isReplaced(directory) ? this.#first : this.#directoriesDeleted).push(planned);
     }
-    this.#first.sort((a, b) => depth(b) - depth(a));
+    this.#first.sort((a, b) => depthOf(b) - depthOf(a));
   }
 
   #planDeletion(entry: FileInfo): void {
@@ -156,7 +152,7 @@ class Planner {
     return true;
   }
 
-  /** The entry of the workspace, as the script found it. */
+  /** Finds the entry of the workspace, as the script found it. */
   async #baseAt(path: string): Promise<FileInfo | null> {
     for (let at = path.indexOf("/", 1); at > 0; at = path.indexOf("/", at + 1))
       if ((await this.#overlay.base.find(path.slice(0, at)))?.type !== "directory") return null;
@@ -165,33 +161,25 @@ class Planner {
 }
 
 function deletionOf(entry: FileInfo): Planned {
-  const expected = tagOf(entry);
-  const change: FileChange = { kind: "delete", path: entry.path, ...(typeof expected === "string" && { expected }) };
-  return { change, list: "deleted" };
+  return { change: { kind: "delete", path: entry.path, expected: tagOf(entry) ?? undefined }, list: "deleted" };
 }
 
-function depth({ change }: Planned): number {
+function depthOf({ change }: Planned): number {
   return change.path.split("/").length;
 }
 
-/** What the backend compares with: null for nothing, undefined where it cannot be told. */
+/** The tag that the backend compares with: null for nothing, undefined where there is no tag. */
 function tagOf(entry: FileInfo | null): string | null | undefined {
   if (entry === null) return null;
-  return entry.type === "symlink" ? linkTag({ target: entry.target ?? "" }) : entry.etag;
+  return entry.type === "symlink" ? linkTagOf({ target: entry.target ?? "" }) : entry.etag;
 }
 
-function dropUndefined(change: FileChange): FileChange {
-  if (change.kind !== "file" || change.expected !== undefined) return change;
-  const { expected: _expected, ...rest } = change;
-  return rest;
-}
-
-function equal(a: Uint8Array, b: Uint8Array): boolean {
+function areEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.byteLength === b.byteLength && a.every((byte, index) => byte === b[index]);
 }
 
-/** For a backend without transactions. What fails is named, and the rest goes on. */
-async function oneByOne(ops: BashOperations, changes: readonly FileChange[]): Promise<RefusedChange[]> {
+/** Makes the changes on a backend without transactions. What fails is named, and the rest goes on. */
+async function applyEach(ops: BashOperations, changes: readonly FileChange[]): Promise<RefusedChange[]> {
   const refused: RefusedChange[] = [];
   for (const change of changes) {
     try {
@@ -209,7 +197,7 @@ async function applyOne(ops: BashOperations, change: FileChange): Promise<void> 
       return await ops.mkdir(change.path, { recursive: true });
     case "file":
       if (ops.writeFileBytes) return await ops.writeFileBytes(change.path, change.bytes);
-      return await ops.writeFile(change.path, textOf(change.bytes));
+      return await ops.writeFile(change.path, decodeStrictly(change.bytes));
     case "link":
       if (!ops.symlink) throw new Error("this file system has no links");
       await ops.rm(change.path, { force: true });
@@ -220,7 +208,8 @@ async function applyOne(ops: BashOperations, change: FileChange): Promise<void> 
   }
 }
 
-function textOf(bytes: Uint8Array): string {
+/** Throws for bytes that are not text. */
+function decodeStrictly(bytes: Uint8Array): string {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     if (!text.includes("\0")) return text;

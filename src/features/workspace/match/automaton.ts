@@ -1,6 +1,6 @@
-// Matching in linear time. A pattern is a small syntax tree; it becomes an automaton whose states are made as the text
+// Matches in linear time. A pattern is a small syntax tree; it becomes an automaton whose states are made as the text
 // needs them and kept for the next text. Nothing backtracks, so a pattern made to explode costs what any other costs.
-// Who parses globs and regular expressions into trees is beside this file.
+// glob.ts and regex.ts parse globs and regular expressions into trees.
 import { PatternError } from "../errors.ts";
 
 /** A set of UTF-16 units. */
@@ -20,7 +20,7 @@ export type Assertion = "start" | "end" | "word" | "not-word";
 
 export interface AutomatonOptions {
   readonly ignoreCase?: boolean;
-  /** True: the whole text must match. Otherwise it is enough that a part of it does. */
+  /** The whole text must match. Otherwise it is enough that a part of it does. */
   readonly whole?: boolean;
   /** Nodes visited to make states, over all texts; past it `test` throws WorkLimitError. */
   readonly maxWork?: number;
@@ -35,9 +35,9 @@ export class WorkLimitError extends PatternError {
 
 /** Nodes of one pattern. Counted repetitions multiply: `(a{100}){100}` is refused. */
 const MAX_NODES = 4_000;
-/** States kept between texts. Past it they are made anew, which costs time and no correctness. */
+/** States kept between texts. Past this number they are made anew, which costs time and no correctness. */
 const MAX_STATES = 1_000;
-/** Units below it have a table of their own in each state. */
+/** Units below this one have a table of their own in each state. */
 const ASCII = 128;
 
 interface Node {
@@ -52,7 +52,7 @@ interface State {
   readonly before: Before;
   readonly ascii: (State | undefined)[];
   readonly others: Map<number, State>;
-  /** Reached the end of the pattern, whatever follows. */
+  /** The end of the pattern is reached, whatever follows. */
   readonly isAccepting: boolean;
   isAcceptingAtEnd: boolean | undefined;
 }
@@ -86,7 +86,7 @@ export class Automaton {
     return this.testRange(text, 0, text.length);
   }
 
-  /** As `test`, over a part of the text, without copying it. */
+  /** Tests a part of the text, without copying it. */
   testRange(text: string, from: number, to: number): boolean {
     let state = this.#start;
     for (let index = from; index < to; index += 1) {
@@ -150,7 +150,7 @@ export class Automaton {
     };
   }
 
-  /** Everything reached without reading. */
+  /** Lists the nodes that are reached without reading. */
   #closure(nodes: readonly number[], before: Before, after: After): number[] {
     const seen = new Set<number>(nodes);
     const open = [...nodes];

@@ -8,7 +8,7 @@ const SURROGATES: CharRange = [0xd800, 0xdfff];
 const ASTRAL = 0x10000;
 const LAST = 0x10ffff;
 
-/** One character out of the ranges of code points, or, negated, one that is in none of them. */
+/** Matches one character out of the ranges of code points, or, negated, one that is in none of them. */
 export function classNode(ranges: readonly CharRange[], negated = false): PatternNode {
   const plain = ranges
     .filter(([from]) => from < ASTRAL)
@@ -18,11 +18,11 @@ export function classNode(ranges: readonly CharRange[], negated = false): Patter
     set: negated ? { negated, ranges: [...plain, SURROGATES] } : { ranges: plain }
   };
   const astral = ranges.filter(([, to]) => to >= ASTRAL).map(([from, to]): CharRange => [Math.max(from, ASTRAL), to]);
-  const pairs = (negated ? complement(astral) : astral).flatMap(pairNodes);
+  const pairs = (negated ? complement(astral, ASTRAL) : astral).flatMap(pairNodes);
   return pairs.length === 0 ? units : { kind: "choice", nodes: [units, ...pairs] };
 }
 
-/** A text as it stands. */
+/** Matches a text as it stands. */
 export function literalNode(text: string): PatternNode {
   const nodes = Array.from(text, (char): PatternNode => {
     const code = char.codePointAt(0) ?? 0;
@@ -31,10 +31,11 @@ export function literalNode(text: string): PatternNode {
   return { kind: "sequence", nodes };
 }
 
-function complement(astral: readonly CharRange[]): CharRange[] {
+/** Lists the ranges from `first` to the last code point that are in none of these. */
+export function complement(ranges: readonly CharRange[], first: number): CharRange[] {
   const gaps: CharRange[] = [];
-  let next = ASTRAL;
-  for (const [from, to] of astral.toSorted((a, b) => a[0] - b[0])) {
+  let next = first;
+  for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
     if (from > next) gaps.push([next, from - 1]);
     next = Math.max(next, to + 1);
   }
@@ -42,7 +43,7 @@ function complement(astral: readonly CharRange[]): CharRange[] {
   return gaps;
 }
 
-/** A range of characters as pairs of units: the rest of the first row, whole rows, the beginning of the last. */
+/** Matches a range of characters as pairs of units: the rest of the first row, whole rows, the beginning of the last. */
 function pairNodes([from, to]: CharRange): PatternNode[] {
   const [firstHigh, firstLow] = unitsOf(from);
   const [lastHigh, lastLow] = unitsOf(to);

@@ -1,27 +1,27 @@
 // Globs over normalised paths: `*`, `?`, `[…]`, `[!…]`, `{a,b}`, `**`. A pattern is anchored at the root like a path.
 import { PatternError } from "../errors.ts";
-import { checkCharacters, checkedLength } from "../paths.ts";
+import { checkCharacters, checkLength, resolveDots } from "../paths.ts";
 import { Automaton, type PatternNode } from "./automaton.ts";
 import { type CharRange, classNode, literalNode } from "./char-class.ts";
 
 export interface Glob {
-  /** The pattern with a leading slash, as reported. */
+  /** The pattern with a leading slash. */
   readonly pattern: string;
   /** The one path it can match, for a pattern without wildcards. */
   readonly path?: string;
   /** The directory that holds every match. */
   readonly directory: string;
-  /** What every match ends with, as far as it has no wildcards; may be empty. */
+  /** The end of every match, as far as it has no wildcards; may be empty. */
   readonly suffix: string;
   matches(path: string): boolean;
 }
 
 const SLASH: CharRange = [47, 47];
 
-/** Throws PatternError for a pattern too large, and as `normalizePath` does. */
+/** Compiles a glob. Throws PatternError for a pattern too large, and as `normalizePath` does. */
 export function compileGlob(pattern: string): Glob {
   checkCharacters(pattern);
-  const normal = checkedLength(normalizePattern(pattern));
+  const normal = checkLength(normalizePattern(pattern));
   const wild = normal.search(/[*?[{]/);
   const { node, isLiteral } = new GlobParser(normal).parse();
   const directory = normal.slice(0, normal.lastIndexOf("/", wild < 0 ? undefined : wild)) || "/";
@@ -32,22 +32,15 @@ export function compileGlob(pattern: string): Glob {
   return { pattern: normal, directory, suffix, matches: (path) => path !== "/" && automaton.test(path) };
 }
 
-/** As paths are, but slashes inside of `[…]` and `{…}` are the pattern's. */
+/** Normalises a pattern as paths are, but slashes inside of `[…]` and `{…}` are the pattern's. */
 function normalizePattern(pattern: string): string {
-  if (/[[{]/.test(pattern)) return `/${pattern.replace(/^(?:\.?\/)+/, "")}`;
-  const parts: string[] = [];
-  for (const part of pattern.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part === "..") parts.pop();
-    else parts.push(part);
-  }
-  return `/${parts.join("/")}`;
+  return /[[{]/.test(pattern) ? `/${pattern.replace(/^(?:\.?\/)+/, "")}` : resolveDots(pattern);
 }
 
 const NO_SLASH = classNode([SLASH], true);
 const ANY = classNode([], true);
 const ANY_PATH: PatternNode = { kind: "repeat", node: ANY, min: 0, max: Infinity };
-/** Zero or more directories, each with its slash. */
+/** Matches zero or more directories, each with its slash. */
 const DIRECTORIES: PatternNode = {
   kind: "choice",
   nodes: [
@@ -58,14 +51,14 @@ const DIRECTORIES: PatternNode = {
 
 class GlobParser {
   readonly #text: string;
-  /** Where the braces begin that are closed. Found once: trying each would take 2ⁿ steps for n open ones. */
+  /** Positions at which closed braces begin. They are found once: trying each would take 2ⁿ steps for n open ones. */
   readonly #braced: ReadonlySet<number>;
   #at = 0;
   #isLiteral = true;
 
   constructor(text: string) {
     this.#text = text;
-    this.#braced = closedBraces(text);
+    this.#braced = findClosedBraces(text);
   }
 
   parse(): { readonly node: PatternNode; readonly isLiteral: boolean } {
@@ -73,7 +66,7 @@ class GlobParser {
     return { node, isLiteral: this.#isLiteral };
   }
 
-  /** Up to the end, or, inside of braces, up to `,` or `}`. */
+  /** Parses up to the end, or, inside of braces, up to `,` or `}`. */
   #sequence(inBraces: boolean): PatternNode {
     const nodes: PatternNode[] = [];
     while (this.#at < this.#text.length) {
@@ -120,20 +113,20 @@ class GlobParser {
     return NO_SLASH;
   }
 
-  /** Undefined when it is not closed: `[` is then a character. */
+  /** Parses a class. Undefined when it is not closed: `[` is then a character. */
   #class(): PatternNode | undefined {
     const isNegated = /^\[[!^]/.test(this.#text.slice(this.#at, this.#at + 2));
     const first = this.#at + (isNegated ? 2 : 1);
     // A bracket that comes first is a member.
     const end = this.#text.indexOf("]", first + 1);
     if (end < 0) return undefined;
-    const ranges = classRanges(this.#text.slice(first, end));
+    const ranges = readClassRanges(this.#text.slice(first, end));
     this.#at = end + 1;
     // A class is one character of a name: never the slash between names.
     return isNegated ? classNode([...ranges, SLASH], true) : classNode(ranges.flatMap(withoutSlash));
   }
 
-  /** Undefined when they are not closed: `{` is then a character. */
+  /** Parses alternatives in braces. Undefined when they are not closed: `{` is then a character. */
   #braces(): PatternNode | undefined {
     if (!this.#braced.has(this.#at)) return undefined;
     const nodes: PatternNode[] = [];
@@ -147,7 +140,7 @@ class GlobParser {
   }
 }
 
-function closedBraces(text: string): Set<number> {
+function findClosedBraces(text: string): Set<number> {
   const open: number[] = [];
   const closed = new Set<number>();
   for (let at = 0; at < text.length; at += 1) {
@@ -158,7 +151,7 @@ function closedBraces(text: string): Set<number> {
   return closed;
 }
 
-function classRanges(members: string): CharRange[] {
+function readClassRanges(members: string): CharRange[] {
   const codes = Array.from(members, (char) => char.codePointAt(0) ?? 0);
   const ranges: CharRange[] = [];
   for (let index = 0; index < codes.length; index += 1) {

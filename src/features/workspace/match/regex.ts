@@ -2,20 +2,20 @@
 // (back-references, look-around) is refused by name, so that a model can rewrite its pattern.
 import { PatternError } from "../errors.ts";
 import { Automaton, type AutomatonOptions, type PatternNode } from "./automaton.ts";
-import { type CharRange, classNode, literalNode } from "./char-class.ts";
+import { type CharRange, classNode, complement, literalNode } from "./char-class.ts";
 
-/** Times that `{n,m}` may repeat. */
+/** The largest number of repetitions in `{n,m}`. */
 const MAX_REPEAT = 1_000;
 const MAX_PATTERN_CHARS = 2_000;
-/** Groups inside of groups. */
+/** The depth of groups inside of groups. */
 const MAX_DEPTH = 100;
 
-/** Throws PatternError. */
+/** Compiles an expression. Throws PatternError. */
 export function compileRegex(pattern: string, options: AutomatonOptions = {}): Automaton {
   return new Automaton(parseRegex(pattern), options);
 }
 
-/** A text as it stands. Throws PatternError when it is too long. */
+/** Compiles a text that is matched as it stands. Throws PatternError when it is too long. */
 export function compileText(text: string, options: AutomatonOptions = {}): Automaton {
   return new Automaton(literalNode(text), options);
 }
@@ -230,7 +230,7 @@ class RegexParser {
     const known = CLASSES[escaped];
     if (!known) return this.#escapedCode(escaped);
     const [ranges, isNegated] = known;
-    return isNegated ? complement(ranges) : ranges;
+    return isNegated ? complement(ranges, 0) : ranges;
   }
 
   #peek(): string {
@@ -243,7 +243,7 @@ class RegexParser {
     return true;
   }
 
-  /** The next whole character. */
+  /** Reads the next whole character. */
   #next(): string {
     const code = this.#text.codePointAt(this.#at);
     if (code === undefined) throw this.#fault("the pattern ends too early");
@@ -255,14 +255,4 @@ class RegexParser {
   #fault(reason: string): PatternError {
     return new PatternError(`Invalid regex: ${reason}.`);
   }
-}
-
-function complement(ranges: readonly CharRange[]): CharRange[] {
-  const gaps: CharRange[] = [];
-  let next = 0;
-  for (const [from, to] of ranges) {
-    if (from > next) gaps.push([next, from - 1]);
-    next = to + 1;
-  }
-  return [...gaps, [next, 0x10ffff]];
 }

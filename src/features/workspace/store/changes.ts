@@ -1,6 +1,6 @@
 // Many changes at once, as a script leaves them: one transaction, in which each change is made or named as refused. A
 // file that another writer changed since the caller saw it is not overwritten.
-import { FileError, notDirectory } from "../errors.ts";
+import { FileError, notDirectoryError } from "../errors.ts";
 import { isTextContent } from "../../../util/media-type.ts";
 import { parentOf } from "../paths.ts";
 import { checkExpected, type StagedContent } from "./contents.ts";
@@ -23,7 +23,7 @@ export interface RefusedChange {
   readonly reason: string;
 }
 
-/** `contents`: the bytes of the changes, staged, by path. Returns what was refused. */
+/** Makes the changes. `contents` are their bytes, staged, by path. Returns what was refused. */
 export function* applyChanges(
   operation: Operation,
   changes: readonly FileChange[],
@@ -53,14 +53,14 @@ function* applyChange(operation: Operation, change: FileChange, content: StagedC
       return yield* makeDirectory(operation, change.path, true);
     }
     case "file": {
-      const row = yield* inPlace(operation, change);
+      const row = yield* findUnchanged(operation, change);
       if (row?.type === "symlink" || row?.type === "directory") yield* remove(operation, change.path, {});
       const write = { path: change.path, mimeType: undefined, isText: isTextContent(undefined, change.bytes) };
       if (content) yield* writeFile(operation, { ...write, content });
       return;
     }
     case "link": {
-      const row = yield* inPlace(operation, change);
+      const row = yield* findUnchanged(operation, change);
       if (row) yield* remove(operation, change.path, {});
       return yield* makeLink(operation, { path: change.path, target: change.target });
     }
@@ -81,13 +81,13 @@ function* applyChange(operation: Operation, change: FileChange, content: StagedC
   }
 }
 
-/** The entry at exactly this path, unless another writer changed it or made a file out of a directory above it. */
-function* inPlace(
+/** Finds the entry at exactly this path. Throws where another writer changed it or made a file out of a directory above it. */
+function* findUnchanged(
   operation: Operation,
   change: { readonly path: string; readonly expected?: string | null }
 ): SqlSteps<EntryRow | undefined> {
   const place = yield* locate(operation, change.path, false);
-  if (place.isBelowFile || place.path !== change.path) throw notDirectory(parentOf(change.path));
+  if (place.isBelowFile || place.path !== change.path) throw notDirectoryError(parentOf(change.path));
   checkExpected(place.row, change.expected);
   return place.row;
 }

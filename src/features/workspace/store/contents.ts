@@ -6,7 +6,7 @@ import type { Operation } from "./operation.ts";
 import { all, one, type SqlSteps } from "./sql.ts";
 import { CHUNK_BYTES, INLINE_BYTES, type Tables } from "./tables.ts";
 
-/** What a stream may bring, and every other write. */
+/** Bytes that a stream, or any other write, may bring. */
 export const MAX_FILE_BYTES = 104_857_600;
 
 /** Content that is ready to become a file's. */
@@ -37,14 +37,14 @@ export interface Placement {
   readonly inline: Uint8Array | null;
 }
 
-/** Writes what has to be beside the row. */
+/** Writes the part of a content that is not in the entry's row. */
 export function* placeContent(operation: Operation, content: StagedContent): SqlSteps<Placement> {
   switch (content.kind) {
     case "r2":
       return { backend: "r2", contentId: crypto.randomUUID(), key: content.key, inline: null };
     case "chunks":
       // No longer without an owner.
-      yield* all(`DELETE FROM ${operation.tables.garbage} WHERE key = ?`, garbageContent(content.contentId));
+      yield* all(`DELETE FROM ${operation.tables.garbage} WHERE key = ?`, garbageKeyOf(content.contentId));
       return { backend: "chunks", contentId: content.contentId, key: null, inline: null };
     case "bytes": {
       const contentId = crypto.randomUUID();
@@ -73,7 +73,7 @@ export function* insertChunks({ tables }: Operation, { contentId, first, bytes }
   }
 }
 
-/** The first `size` bytes of chunk rows. Throws EIO when some are missing. */
+/** Reads the first `size` bytes of chunk rows. Throws EIO when some are missing. */
 export function* readChunks({ tables }: Operation, contentId: string, size: number): SqlSteps<Uint8Array> {
   const result = new Uint8Array(size);
   let filled = 0;
@@ -85,7 +85,7 @@ export function* readChunks({ tables }: Operation, contentId: string, size: numb
       chunk,
       chunk + CHUNKS_AT_ONCE
     );
-    if (rows.length === 0) throw damaged();
+    if (rows.length === 0) throw damageError();
     for (const { bytes } of rows) {
       const part = bytes.subarray(0, size - filled);
       result.set(part, filled);
@@ -97,7 +97,7 @@ export function* readChunks({ tables }: Operation, contentId: string, size: numb
 
 const CHUNKS_AT_ONCE = 16;
 
-/** One chunk, for streams; undefined past the end or when the content is gone. */
+/** Reads one chunk, for streams; undefined past the end or when the content is gone. */
 export function* readChunk({ tables }: Operation, contentId: string, chunk: number): SqlSteps<Uint8Array | undefined> {
   const row = yield* one<{ bytes: Uint8Array }>(
     `SELECT bytes FROM ${tables.chunks} WHERE content_id = ? AND chunk = ?`,
@@ -107,7 +107,7 @@ export function* readChunk({ tables }: Operation, contentId: string, chunk: numb
   return row?.bytes;
 }
 
-function damaged(): FileError {
+function damageError(): FileError {
   return new FileError(
     "EIO",
     "the content of a file is incomplete",
@@ -119,11 +119,11 @@ const FIND_INLINE = ({ entries }: Tables) => `SELECT content FROM ${entries} WHE
 
 export function* readInline({ tables }: Operation, row: EntryRow): SqlSteps<Uint8Array> {
   const found = yield* one<{ content: unknown }>(tables.text(FIND_INLINE), row.path);
-  return inlineBytes(row, found?.content);
+  return decodeInline(row, found?.content);
 }
 
-/** Inline content as bytes. The original stored text, and bytes as base64 text. */
-export function inlineBytes(row: Pick<EntryRow, "content_encoding">, content: unknown): Uint8Array {
+/** Decodes inline content. The original stored text, and bytes as base64 text. */
+export function decodeInline(row: Pick<EntryRow, "content_encoding">, content: unknown): Uint8Array {
   if (content instanceof Uint8Array) return content;
   const text = typeof content === "string" ? content : "";
   return row.content_encoding === "base64"
@@ -146,19 +146,19 @@ export function* dropContents({ tables }: Operation, contentIds: Iterable<string
 
 /** Adds to the end of chunked content, in place where only this entry and older versions read it. */
 export function* appendChunks(operation: Operation, row: EntryRow, bytes: Uint8Array): SqlSteps<string> {
-  const contentId = yield* appendable(operation, row);
+  const contentId = yield* findAppendable(operation, row);
   const first = Math.floor(row.size / CHUNK_BYTES);
   const kept = row.size % CHUNK_BYTES;
   const last = kept === 0 ? undefined : yield* readChunk(operation, contentId, first);
   const joined = new Uint8Array(kept + bytes.byteLength);
   if (last) joined.set(last.subarray(0, kept));
-  else if (kept > 0) throw damaged();
+  else if (kept > 0) throw damageError();
   joined.set(bytes, kept);
   yield* insertChunks(operation, { contentId, first, bytes: joined });
   return contentId;
 }
 
-function* appendable({ tables }: Operation, row: EntryRow): SqlSteps<string> {
+function* findAppendable({ tables }: Operation, row: EntryRow): SqlSteps<string> {
   const contentId = row.content_id ?? "";
   const other = yield* one(
     `SELECT 1 AS found FROM ${tables.entries} WHERE content_id = ? AND storage_backend = 'chunks' AND path <> ?
@@ -180,8 +180,8 @@ function* appendable({ tables }: Operation, row: EntryRow): SqlSteps<string> {
   return copy;
 }
 
-/** The name of chunk rows without an owner in the table of what has to go. */
-export function garbageContent(contentId: string): string {
+/** The key of chunk rows without an owner, in the table of what has to be deleted. */
+export function garbageKeyOf(contentId: string): string {
   return `content:${contentId}`;
 }
 
@@ -189,10 +189,10 @@ export function garbageContent(contentId: string): string {
 export function checkExpected(row: EntryRow | undefined, expected: string | null | undefined): void {
   if (expected === undefined) return;
   const current =
-    row === undefined ? null : row.type === "file" ? etagOf(row) : row.type === "symlink" ? linkTag(row) : row.type;
+    row === undefined ? null : row.type === "file" ? etagOf(row) : row.type === "symlink" ? linkTagOf(row) : row.type;
   if (current !== expected) throw new FileError("ESTALE", "it was changed by another writer in the meantime");
 }
 
-export function linkTag(row: Pick<EntryRow, "target">): string {
+export function linkTagOf(row: Pick<EntryRow, "target">): string {
   return `link:${row.target ?? ""}`;
 }

@@ -1,12 +1,12 @@
-// Copying an entry with everything below it. Chunked content is shared, not copied; links are copied as links.
-import { FileError, isDirectory, missing, notDirectory } from "../errors.ts";
-import { checkedLength, isWithin, parentOf } from "../paths.ts";
+// How an entry is copied with everything below it. Chunked content is shared, not copied; links are copied as links.
+import { FileError, directoryError, missingError, notDirectoryError } from "../errors.ts";
+import { checkLength, isWithin, parentOf } from "../paths.ts";
 import { readInline, stageBytes, type StagedContent } from "./contents.ts";
 import { type EntryRow, findEntry, locate, makeParents, type EntryPlace } from "./entries.ts";
 import { writeFile } from "./files.ts";
 import type { Operation } from "./operation.ts";
 import type { SqlSteps } from "./sql.ts";
-import { entriesOf, makeDirectory, makeLink, remove } from "./tree.ts";
+import { listEntries, makeDirectory, makeLink, remove } from "./tree.ts";
 
 export interface Copy {
   readonly from: string;
@@ -14,27 +14,27 @@ export interface Copy {
   readonly recursive: boolean;
 }
 
-/** What a copy would copy. Throws everything that forbids it. */
+/** Lists what a copy would copy. Throws everything that forbids it. */
 export function* planCopy(
   operation: Operation,
   { from, to, recursive }: Copy
 ): SqlSteps<{ readonly rows: EntryRow[]; readonly target: EntryPlace }> {
   const source = yield* locate(operation, from, false);
   const { row } = source;
-  if (!row && !source.isRoot) throw missing(from);
+  if (!row && !source.isRoot) throw missingError(from);
   const isTree = source.isRoot || row?.type === "directory";
-  if (isTree && !recursive) throw isDirectory(from);
+  if (isTree && !recursive) throw directoryError(from);
   const target = yield* locate(operation, to, false);
-  if (target.isBelowFile) throw notDirectory(parentOf(to));
+  if (target.isBelowFile) throw notDirectoryError(parentOf(to));
   if (isTree && isWithin(source.path, target.path)) throw new FileError("EINVAL", `cannot copy ${from} into itself`);
-  if (!isTree && (target.isRoot || target.row?.type === "directory")) throw isDirectory(to);
-  if (isTree && target.row && target.row.type !== "directory") throw notDirectory(to);
-  const rows = yield* entriesOf(operation, source.path);
-  for (const { path } of rows) checkedLength(target.path + path.slice(source.path.length));
+  if (!isTree && (target.isRoot || target.row?.type === "directory")) throw directoryError(to);
+  if (isTree && target.row && target.row.type !== "directory") throw notDirectoryError(to);
+  const rows = yield* listEntries(operation, source.path);
+  for (const { path } of rows) checkLength(target.path + path.slice(source.path.length));
   return { rows, target };
 }
 
-/** `objects`: copies that were made in R2, by the key of what they copy. */
+/** Copies. `objects` are copies that were made in R2, by the key of what they copy. */
 export function* copy(
   operation: Operation,
   request: Copy,
@@ -62,13 +62,13 @@ function* copyRow(
       if (yield* findEntry(operation, path)) yield* remove(operation, path, {});
       return yield* makeLink(operation, { path, target: row.target ?? "" });
     case "file": {
-      const content = yield* contentOf(operation, row, objects);
+      const content = yield* findContent(operation, row, objects);
       yield* writeFile(operation, { path, content, mimeType: row.mime_type ?? undefined, isText: false });
     }
   }
 }
 
-function* contentOf(
+function* findContent(
   operation: Operation,
   row: EntryRow,
   objects: ReadonlyMap<string, StagedContent>

@@ -1,7 +1,7 @@
-// Rows of the file tree: finding them, following links, making directories. An entry's parent is always a directory that
-// exists, so one found row proves all of its path.
-import { FileError, isDirectory, notDirectory } from "../errors.ts";
-import { ancestorsOf, checkedLength, linkTarget, nameOf, normalizePath, parentOf, rangeBelow, ROOT } from "../paths.ts";
+// Rows of the file tree: how they are found, how links are followed, how directories are made. An entry's parent is always
+// a directory that exists, so one found row proves all of its path.
+import { FileError, directoryError, notDirectoryError } from "../errors.ts";
+import { ancestorsOf, checkLength, resolveLink, nameOf, normalizePath, parentOf, rangeBelow, ROOT } from "../paths.ts";
 import type { Operation } from "./operation.ts";
 import { all, one, type SqlSteps } from "./sql.ts";
 import type { Tables } from "./tables.ts";
@@ -29,14 +29,14 @@ export interface EntryRow {
   readonly turn_id: string | null;
 }
 
-/** What of a row callers are shown. */
+/** The columns that callers are shown. */
 type ListedRow = Pick<
   EntryRow,
   "path" | "type" | "mime_type" | "size" | "target" | "content_id" | "created_at" | "modified_at"
 >;
 export const LISTED_COLUMNS = "path, type, mime_type, size, target, content_id, created_at, modified_at";
 
-/** Everything but the content. */
+/** All columns but the content. */
 export const COLUMNS =
   "path, name, type, mime_type, size, storage_backend, r2_key, target, content_encoding, content_id, created_at, modified_at, turn_id";
 
@@ -47,7 +47,7 @@ export interface FileInfo {
   readonly type: EntryType;
   readonly mimeType: string;
   readonly size: number;
-  /** Milliseconds. */
+  /** Both times are in milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Where a link leads, as it was written. */
@@ -58,10 +58,10 @@ export interface FileInfo {
 
 export type FileStat = FileInfo;
 
-/** Older than this it is a time in seconds, as the original wrote it. */
+/** A smaller number is a time in seconds, as the original wrote it. */
 const SECONDS_BEFORE = 100_000_000_000;
 
-export function infoOf(row: ListedRow): FileInfo {
+export function toFileInfo(row: ListedRow): FileInfo {
   // Thousands at a time: no object is made to be spread into another.
   const info: { -readonly [Name in keyof FileInfo]: FileInfo[Name] } = {
     path: row.path,
@@ -69,24 +69,24 @@ export function infoOf(row: ListedRow): FileInfo {
     type: row.type,
     mimeType: row.mime_type ?? "",
     size: row.size,
-    createdAt: inMs(row.created_at),
-    updatedAt: inMs(row.modified_at)
+    createdAt: toMs(row.created_at),
+    updatedAt: toMs(row.modified_at)
   };
   if (row.type === "symlink") info.target = row.target ?? "";
   else if (row.type === "file") info.etag = etagOf(row);
   return info;
 }
 
-export function rootInfo(): FileInfo {
+export function describeRoot(): FileInfo {
   return { path: ROOT, name: "", type: "directory", mimeType: "", size: 0, createdAt: 0, updatedAt: 0 };
 }
 
-/** An append keeps the content's id and changes its size. Rows of the original have no id. */
+/** The tag of a content: an append keeps the content's id and changes its size. Rows of the original have no id. */
 export function etagOf(row: Pick<EntryRow, "content_id" | "modified_at" | "size">): string {
   return `${row.content_id ?? `${row.modified_at}`}-${row.size}`;
 }
 
-function inMs(time: number): number {
+function toMs(time: number): number {
   return time < SECONDS_BEFORE ? time * 1_000 : time;
 }
 
@@ -103,25 +103,25 @@ export const IS_INLINE_FILE = "type = 'file' AND storage_backend = 'inline'";
 const FIND_SMALL = ({ entries }: Tables) =>
   `SELECT content FROM ${entries} WHERE path = ? AND ${IS_INLINE_FILE} AND content_encoding = 'bytes'`;
 
-/** The content of a small file, by one statement and one column. Undefined where it is elsewhere, or there is none. */
+/** Reads the content of a small file, by one statement and one column. Undefined where it is elsewhere, or there is none. */
 export function* findSmall({ tables }: Operation, path: string): SqlSteps<{ readonly content: unknown } | undefined> {
   if (!tables.areKnown && !(yield* tables.exist())) return undefined;
   return yield* one<{ content: unknown }>(tables.text(FIND_SMALL), path);
 }
 
 export interface EntryPlace {
-  /** Without links in it, except a last one that was not followed. */
+  /** The path without links in it, except a last one that was not followed. */
   readonly path: string;
-  /** Undefined: there is nothing yet. */
+  /** The entry that is there; undefined: there is nothing yet. */
   readonly row?: EntryRow;
   readonly isRoot: boolean;
-  /** What is missing lies below a file. */
+  /** The missing path is below a file. */
   readonly isBelowFile: boolean;
   /** Nothing is there, and the directory above is. */
   readonly hasParent?: boolean;
 }
 
-/** Where a path leads. Links in the middle are always followed, the last one on request. Throws ELOOP. */
+/** Finds where a path leads. Links in the middle are always followed, the last one on request. Throws ELOOP. */
 export function* locate(operation: Operation, path: string, followLast: boolean): SqlSteps<EntryPlace> {
   let current = path;
   for (let hops = 0; hops <= MAX_HOPS; hops += 1) {
@@ -130,20 +130,20 @@ export function* locate(operation: Operation, path: string, followLast: boolean)
     if (row && (row.type !== "symlink" || !followLast))
       return { path: current, row, isRoot: false, isBelowFile: false };
     if (row) {
-      current = linkTarget(current, row.target ?? "");
+      current = resolveLink(current, row.target ?? "");
       continue;
     }
-    const above = yield* nearestAncestor(operation, current);
+    const above = yield* findNearestAncestor(operation, current);
     if (above?.type !== "symlink") {
       const hasParent = parentOf(current) === (above?.path ?? ROOT);
       return { path: current, isRoot: false, isBelowFile: above?.type === "file", hasParent };
     }
-    current = normalizePath(`${linkTarget(above.path, above.target ?? "")}/${current.slice(above.path.length)}`);
+    current = normalizePath(`${resolveLink(above.path, above.target ?? "")}/${current.slice(above.path.length)}`);
   }
   throw new FileError("ELOOP", `more than ${MAX_HOPS} links: ${path}`);
 }
 
-function* nearestAncestor({ tables }: Operation, path: string): SqlSteps<EntryRow | undefined> {
+function* findNearestAncestor({ tables }: Operation, path: string): SqlSteps<EntryRow | undefined> {
   if (!(yield* tables.exist())) return undefined;
   const parent = parentOf(path);
   if (parent === ROOT) return undefined;
@@ -157,18 +157,18 @@ function* nearestAncestor({ tables }: Operation, path: string): SqlSteps<EntryRo
   );
 }
 
-/** Where a file can be written: a missing path or a file. Throws EISDIR, ENOTDIR, ELOOP. */
+/** Finds where a file can be written: a missing path or a file. Throws EISDIR, ENOTDIR, ELOOP. */
 export function* locateForWrite(operation: Operation, path: string): SqlSteps<EntryPlace> {
-  const place = (yield* nearPlace(operation, path)) ?? (yield* locate(operation, path, true));
-  if (place.isRoot || place.row?.type === "directory") throw isDirectory(path);
-  if (place.isBelowFile) throw notDirectory(parentOf(path));
+  const place = (yield* findNearPlace(operation, path)) ?? (yield* locate(operation, path, true));
+  if (place.isRoot || place.row?.type === "directory") throw directoryError(path);
+  if (place.isBelowFile) throw notDirectoryError(parentOf(path));
   return place;
 }
 
 const FIND_NEAR = ({ entries }: Tables) => `SELECT ${COLUMNS} FROM ${entries} WHERE path IN (?, ?)`;
 
-/** The common cases by one statement: a file that is there, or a new one in a directory that is. */
-function* nearPlace({ tables }: Operation, path: string): SqlSteps<EntryPlace | undefined> {
+/** Finds the common cases by one statement: a file that is there, or a new one in a directory that is. */
+function* findNearPlace({ tables }: Operation, path: string): SqlSteps<EntryPlace | undefined> {
   const parent = parentOf(path);
   const found = yield* all<EntryRow>(tables.text(FIND_NEAR), path, parent);
   const row = found.find((each) => each.path === path);
@@ -204,7 +204,7 @@ export interface NewEntry {
 }
 
 export function* insertEntry(operation: Operation, { path, type, target }: NewEntry): SqlSteps<void> {
-  checkedLength(path);
+  checkLength(path);
   const { tables, now } = operation;
   yield* all(
     `INSERT INTO ${tables.entries} (path, parent_path, name, type, target, created_at, modified_at, turn_id)
@@ -218,7 +218,7 @@ export function* insertEntry(operation: Operation, { path, type, target }: NewEn
     now,
     operation.turnId ?? null
   );
-  operation.tell({ type: "create", path, entryType: type });
+  operation.note({ type: "create", path, entryType: type });
 }
 
 /** Whether a directory has an entry. */

@@ -1,14 +1,14 @@
-// Reading and writing single files. Each function is one operation: it checks first and then writes, so that what it
+// How single files are read and written. Each function is one operation: it checks first and then writes, so that what it
 // refuses has changed nothing.
-import { isDirectory } from "../errors.ts";
-import { checkedLength, nameOf, parentOf, ROOT } from "../paths.ts";
+import { directoryError } from "../errors.ts";
+import { checkLength, nameOf, parentOf, ROOT } from "../paths.ts";
 import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../../../util/media-type.ts";
 import {
   appendChunks,
   checkExpected,
   checkSize,
   dropContents,
-  inlineBytes,
+  decodeInline,
   placeContent,
   type Placement,
   readChunks,
@@ -33,16 +33,16 @@ import { keepInline, keepLimits, keptInline, keepVersion, type KeptVersion } fro
 /** A file as it was found: its bytes, or where they are. */
 export type FoundFile = { readonly path: string; readonly storage: EntryRow["storage_backend"] } & (
   | { readonly bytes: Uint8Array }
-  /** In R2: to be fetched by the caller. */
+  /** The content is in R2: the caller fetches it. */
   | { readonly key: string }
 );
 
-/** Follows links. Undefined when there is nothing; throws EISDIR. */
+/** Reads a file, and follows links. Undefined when there is nothing. Throws EISDIR. */
 export function* readFile(operation: Operation, path: string): SqlSteps<FoundFile | undefined> {
   const small = yield* findSmall(operation, path);
   if (small) {
     operation.tables.see(path);
-    return { path, storage: "inline", bytes: inlineBytes({ content_encoding: "bytes" }, small.content) };
+    return { path, storage: "inline", bytes: decodeInline({ content_encoding: "bytes" }, small.content) };
   }
   const row = yield* findFile(operation, path);
   if (!row) return undefined;
@@ -57,20 +57,20 @@ export function* readFile(operation: Operation, path: string): SqlSteps<FoundFil
   }
 }
 
-/** The entry of a file, without its content. Follows links. Throws EISDIR. */
+/** Finds the entry of a file, without its content, and follows links. Throws EISDIR. */
 export function* findFile(operation: Operation, path: string): SqlSteps<EntryRow | undefined> {
   const place = yield* locate(operation, path, true);
-  if (place.isRoot || place.row?.type === "directory") throw isDirectory(path);
+  if (place.isRoot || place.row?.type === "directory") throw directoryError(path);
   return place.row;
 }
 
 export interface FileWrite {
   readonly path: string;
   readonly content: StagedContent;
-  /** Undefined: the type it has, or the one its name stands for, or one for `isText`. */
+  /** The media type. Undefined: the type that the file has, or the one that its name stands for, or one for `isText`. */
   readonly mimeType: string | undefined;
   readonly isText: boolean;
-  /** The entry must still be this one; null: must not be there. */
+  /** The tag that the entry must still have; null: it must not be there. */
   readonly expected?: string | null | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface Written {
   readonly isUpdate: boolean;
 }
 
-/** Creates or overwrites; makes the directories above. Follows links. */
+/** Creates or overwrites a file, and makes the directories above it. Follows links. */
 export function* writeFile(operation: Operation, write: FileWrite): SqlSteps<Written> {
   const { tables } = operation;
   if (!tables.areKnown) yield* tables.make();
@@ -92,14 +92,14 @@ export function* writeFile(operation: Operation, write: FileWrite): SqlSteps<Wri
   const { content } = write;
   const place = yield* locateForWrite(operation, write.path);
   checkExpected(place.row, write.expected);
-  const mimeType = typeFor(write, place.path, place.row?.mime_type);
+  const mimeType = chooseType(write, place.path, place.row?.mime_type);
   if (!place.row && place.hasParent !== true) yield* makeParents(operation, place);
   if (place.row) yield* retire(operation, place.row, content);
   const placement = yield* placeContent(operation, content);
   yield* putEntry(operation, { place, placement, mimeType, size: content.size });
   if (place.row) yield* dropRetired(operation, place.row);
   tables.see(place.path);
-  operation.tell({ type: place.row ? "update" : "create", path: place.path, entryType: "file" });
+  operation.note({ type: place.row ? "update" : "create", path: place.path, entryType: "file" });
   return { path: place.path, size: content.size, storage: placement.backend, isUpdate: place.row !== undefined };
 }
 
@@ -112,7 +112,7 @@ function isSmall(write: FileWrite): write is SmallWrite {
   return write.content.kind === "bytes" && write.content.size <= INLINE_BYTES && write.expected === undefined;
 }
 
-/** Nothing is inserted where the path is taken, or the directory is not there: its path may not be null. */
+/** The statement inserts nothing where the path is taken, or the directory is not there: its path may not be null. */
 const createIn = ({ entries }: Tables, parent: string) =>
   `INSERT OR IGNORE INTO ${entries} (path, parent_path, name, type, mime_type, size, content_encoding, created_at,
     modified_at, content_id, turn_id, content)
@@ -121,11 +121,11 @@ const CREATE_IN_ROOT = (tables: Tables) => createIn(tables, "?");
 const CREATE_IN_DIRECTORY = (tables: Tables) =>
   createIn(tables, `(SELECT path FROM ${tables.entries} WHERE path = ? AND type = 'directory')`);
 
-/** By one statement where it can be: a file that is new, in a directory that is there. */
+/** Writes by one statement where it can: a file that is new, in a directory that is there. */
 function* createSmall(operation: Operation, write: SmallWrite): SqlSteps<Written | undefined> {
   const { path, content } = write;
   if (path === ROOT) return undefined;
-  checkedLength(path);
+  checkLength(path);
   const { tables, now } = operation;
   const parent = parentOf(path);
   const made = yield* one(
@@ -133,7 +133,7 @@ function* createSmall(operation: Operation, write: SmallWrite): SqlSteps<Written
     path,
     parent,
     nameOf(path),
-    typeFor(write, path),
+    chooseType(write, path),
     content.size,
     now,
     now,
@@ -143,24 +143,24 @@ function* createSmall(operation: Operation, write: SmallWrite): SqlSteps<Written
   );
   if (!made) return undefined;
   tables.see(path);
-  operation.tell({ type: "create", path, entryType: "file" });
+  operation.note({ type: "create", path, entryType: "file" });
   return { path, size: content.size, storage: "inline", isUpdate: false };
 }
 
-/** The type stays unless one is stated; one that only says how the old content came is no reason to keep it. */
+/** The statement keeps the type unless one is stated; one that only says how the old content came is not kept. */
 const REPLACE = (tables: Tables) =>
   `UPDATE ${tables.entries} SET mime_type = CASE WHEN ? OR coalesce(mime_type, '') IN ('', '${DEFAULT_BYTES_TYPE}')
     THEN ? ELSE mime_type END, size = ?, content_encoding = 'bytes', modified_at = ?, content_id = ?, turn_id = ?,
     content = ? WHERE path = ? AND ${IS_INLINE_FILE} RETURNING ${keptInline(tables)}`;
 
-/** By two statements where it can be: a file that is there, and part of its row too. */
+/** Writes by two statements where it can: a file that is there, and part of its row too. */
 function* replaceSmall(operation: Operation, write: SmallWrite): SqlSteps<Written | undefined> {
   const { path, content, mimeType } = write;
   yield* keepInline(operation, path);
   const kept = yield* one<KeptVersion>(
     operation.tables.text(REPLACE),
     mimeType === undefined ? 0 : 1,
-    typeFor(write, path),
+    chooseType(write, path),
     content.size,
     operation.now,
     crypto.randomUUID(),
@@ -170,11 +170,11 @@ function* replaceSmall(operation: Operation, write: SmallWrite): SqlSteps<Writte
   );
   if (!kept) return undefined;
   yield* keepLimits(operation, path, kept);
-  operation.tell({ type: "update", path, entryType: "file" });
+  operation.note({ type: "update", path, entryType: "file" });
   return { path, size: content.size, storage: "inline", isUpdate: true };
 }
 
-function typeFor(write: FileWrite, path: string, stored?: string | null): string {
+function chooseType(write: FileWrite, path: string, stored?: string | null): string {
   if (write.mimeType !== undefined) return write.mimeType;
   const fallback = write.isText ? DEFAULT_TEXT_TYPE : DEFAULT_BYTES_TYPE;
   // A type that only says how the old content came is no reason to keep it.
@@ -182,19 +182,19 @@ function typeFor(write: FileWrite, path: string, stored?: string | null): string
   return typeOfName(path) ?? fallback;
 }
 
-/** What the entry held goes into the history; an object in R2 has to go. */
+/** Puts what the entry held into the history, and marks an object in R2 for deletion. */
 function* retire(operation: Operation, row: EntryRow, next: StagedContent): SqlSteps<void> {
   const isSame = next.kind === "chunks" && next.contentId === row.content_id;
   if (!isSame) yield* keepVersion(operation, row, { change: "update" });
   if (row.storage_backend === "r2" && row.r2_key !== null) yield* discardObject(operation, row.r2_key);
 }
 
-/** Chunks that the history did not keep. */
+/** Deletes chunks that the history did not keep. */
 function* dropRetired(operation: Operation, row: EntryRow): SqlSteps<void> {
   if (row.storage_backend === "chunks") yield* dropContents(operation, [row.content_id ?? ""]);
 }
 
-/** The key is remembered until the object is deleted: a crash in between leaves no orphan for ever. */
+/** Notes an object for deletion. Its key is stored until the object is deleted: a crash in between leaves no orphan. */
 export function* discardObject(operation: Operation, key: string): SqlSteps<void> {
   operation.objects.push(key);
   yield* all(`INSERT OR REPLACE INTO ${operation.tables.garbage} (key, since) VALUES (?, ?)`, key, operation.now);
@@ -247,7 +247,7 @@ function* putEntry(operation: Operation, { place, placement, mimeType, size }: N
   );
 }
 
-/** Undefined: the file is in R2, where nothing can be added; the caller writes it anew. */
+/** Adds to the end of a file. Undefined: the file is in R2, where nothing can be added; the caller writes it anew. */
 export function* appendFile(
   operation: Operation,
   write: Omit<FileWrite, "content"> & { readonly bytes: Uint8Array }
@@ -262,7 +262,7 @@ export function* appendFile(
   if (write.bytes.byteLength === 0) return { path: place.path, size, storage: row.storage_backend, isUpdate: true };
   if (row.storage_backend === "inline") {
     operation.tables.see(place.path);
-    const bytes = joined(yield* readInline(operation, row), write.bytes);
+    const bytes = joinBytes(yield* readInline(operation, row), write.bytes);
     return yield* writeFile(operation, {
       ...write,
       path: place.path,
@@ -280,11 +280,11 @@ export function* appendFile(
     contentId,
     place.path
   );
-  operation.tell({ type: "update", path: place.path, entryType: "file" });
+  operation.note({ type: "update", path: place.path, entryType: "file" });
   return { path: place.path, size, storage: "chunks", isUpdate: true };
 }
 
-export function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+export function joinBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
   const result = new Uint8Array(first.byteLength + second.byteLength);
   result.set(first);
   result.set(second, first.byteLength);

@@ -1,4 +1,4 @@
-// What one operation carries along: its time, the turn it is part of, and what has to happen once it is committed.
+// What one operation carries along: its time, the turn that it is part of, and what has to happen once it is committed.
 import type { EntryType } from "./entries.ts";
 import type { Tables } from "./tables.ts";
 
@@ -10,7 +10,7 @@ export interface WorkspaceChangeEvent {
   readonly entryType: EntryType;
 }
 
-/** Events of one operation. A recursive delete of more entries tells of these only. */
+/** Events of one operation. A recursive delete of more entries reports so many of them only. */
 export const MAX_EVENTS = 1_000;
 
 export class Operation {
@@ -21,13 +21,14 @@ export class Operation {
   /** Objects in R2 that no entry refers to any more. */
   readonly objects: string[] = [];
 
-  constructor(init: { readonly tables: Tables; readonly now: number; readonly turnId?: string | undefined }) {
-    this.tables = init.tables;
-    this.now = init.now;
-    this.turnId = init.turnId;
+  constructor(tables: Tables, now: number, turnId?: string) {
+    this.tables = tables;
+    this.now = now;
+    this.turnId = turnId;
   }
 
-  tell(event: WorkspaceChangeEvent): void {
+  /** Keeps an event for when the operation is committed. */
+  note(event: WorkspaceChangeEvent): void {
     if (this.events.length < MAX_EVENTS) this.events.push(event);
   }
 }

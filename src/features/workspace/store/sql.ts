@@ -3,6 +3,7 @@
 // after the other, one operation at a time, and has no transaction around them.
 import type { Sql, SqlRow, SqlValue } from "../../../host/ports.ts";
 import { portOf } from "../../../host/sql.ts";
+import type { MaybePromise } from "../../../util/maybe-promise.ts";
 import { WorkspaceSetupError } from "../errors.ts";
 
 export type SqlParam = SqlValue;
@@ -34,7 +35,7 @@ export interface Statement {
 
 export type SqlSteps<T> = Generator<Statement, T, SqlRow[]>;
 
-/** The rows of one statement. Their shape is the caller's word: SQLite has no types to check against. */
+/** Runs one statement and gives its rows. Their shape is the caller's word: SQLite has no types to check against. */
 export function* all<Row extends object = SqlRow>(sql: string, ...values: SqlValue[]): SqlSteps<Row[]> {
   return (yield { sql, values }) as Row[];
 }
@@ -45,21 +46,21 @@ export function* one<Row extends object = SqlRow>(sql: string, ...values: SqlVal
 }
 
 export interface Runner {
-  read<T>(work: () => SqlSteps<T>): T | Promise<T>;
-  /** All or nothing where the database is synchronous. */
-  write<T>(work: () => SqlSteps<T>): T | Promise<T>;
+  read<T>(work: () => SqlSteps<T>): MaybePromise<T>;
+  /** Writes all or nothing where the database is synchronous. */
+  write<T>(work: () => SqlSteps<T>): MaybePromise<T>;
   /** Called when what was written may have been undone: caches of it are then wrong. */
   onUndone(forget: () => void): void;
 }
 
 export function openRunner(source: SqlSource | Sql): Runner {
-  if (isPort(source)) return portRunner(source);
+  if (isPort(source)) return openPortRunner(source);
   if ("exec" in source) {
     const port = portOf(source);
-    return port ? portRunner(port) : storageRunner(source);
+    return port ? openPortRunner(port) : openStorageRunner(source);
   }
-  if ("prepare" in source) return asyncRunner(async (statement) => d1Rows(source, statement));
-  if ("query" in source) return asyncRunner(async (statement) => backendRows(source, statement));
+  if ("prepare" in source) return openAsyncRunner(async (statement) => runOnD1(source, statement));
+  if ("query" in source) return openAsyncRunner(async (statement) => runOnBackend(source, statement));
   throw new WorkspaceSetupError(
     "The workspace was given no database.",
     "`sql` must be ctx.storage.sql, a D1 database, or an object with query() and run()."
@@ -70,7 +71,7 @@ function isPort(source: SqlSource | Sql): source is Sql {
   return "transaction" in source && "afterTransaction" in source;
 }
 
-function portRunner(sql: Sql): Runner {
+function openPortRunner(sql: Sql): Runner {
   const execute = ({ sql: text, values }: Statement) => sql.all(text, ...values);
   const listeners: (() => void)[] = [];
   const undone = () => listeners.forEach((forget) => forget());
@@ -86,8 +87,8 @@ function portRunner(sql: Sql): Runner {
   };
 }
 
-/** Writes of an object without an await in between are committed together by the platform. */
-function storageRunner(storage: SqlStorageLike): Runner {
+/** Runs on the platform's storage, which commits writes without an await in between together. */
+function openStorageRunner(storage: SqlStorageLike): Runner {
   const listeners: (() => void)[] = [];
   const execute = ({ sql, values }: Statement) =>
     storage
@@ -105,7 +106,7 @@ function storageRunner(storage: SqlStorageLike): Runner {
   return { read: run, write: run, onUndone: (forget) => void listeners.push(forget) };
 }
 
-function asyncRunner(execute: (statement: Statement) => Promise<SqlRow[]>): Runner {
+function openAsyncRunner(execute: (statement: Statement) => Promise<SqlRow[]>): Runner {
   const listeners: (() => void)[] = [];
   let last: Promise<unknown> = Promise.resolve();
   return {
@@ -149,7 +150,7 @@ async function driveLater<T>(steps: SqlSteps<T>, execute: (statement: Statement)
   return step.value;
 }
 
-async function d1Rows(database: D1Like, { sql, values }: Statement): Promise<SqlRow[]> {
+async function runOnD1(database: D1Like, { sql, values }: Statement): Promise<SqlRow[]> {
   const { results } = await database
     .prepare(sql)
     .bind(...values)
@@ -157,17 +158,17 @@ async function d1Rows(database: D1Like, { sql, values }: Statement): Promise<Sql
   return results.map(withBytes);
 }
 
-async function backendRows(backend: SqlBackend, { sql, values }: Statement): Promise<SqlRow[]> {
+async function runOnBackend(backend: SqlBackend, { sql, values }: Statement): Promise<SqlRow[]> {
   if (/^\s*(?:SELECT|PRAGMA)|\bRETURNING\b/i.test(sql))
     return (await backend.query<object>(sql, ...values)).map(withBytes);
   await backend.run(sql, ...values);
   return [];
 }
 
-/** The only columns with bytes. Looking at every value of every row would take longer than reading them. */
+/** The only columns with bytes. A look at every value of every row would take longer than the reading. */
 const BYTE_COLUMNS = ["content", "bytes"];
 
-/** Databases give blobs as ArrayBuffer, as an array of numbers (D1) or as bytes; the store reads bytes. Rows are ours. */
+/** Makes blobs bytes: databases give them as ArrayBuffer, as an array of numbers (D1) or as bytes. The row is changed. */
 function withBytes(row: unknown): SqlRow {
   const values = row as Record<string, SqlValue | ArrayBuffer | number[]>;
   for (const column of BYTE_COLUMNS) {

@@ -11,7 +11,7 @@ export const CHUNK_BYTES = 256 * 1024;
 
 const MAX_SEEN = 2_000;
 
-/** Marks a table of ours; the original's has no such column. */
+/** The column that marks a table of ours; the original's has no such column. */
 const OWN_COLUMN = "content_id";
 
 export class Tables {
@@ -20,9 +20,9 @@ export class Tables {
   readonly chunks: string;
   readonly versions: string;
   readonly garbage: string;
-  /** True once they were seen: another workspace on the same files may make them at any time. */
+  /** The tables were seen: another workspace on the same files may make them at any time. */
   #exist = false;
-  /** What the history holds, as counted against its limit; undefined until summed up. */
+  /** Bytes of the history, as counted against its limit; undefined until they are summed up. */
   heldBytes: number | undefined;
 
   constructor(namespace: string, runner: Runner) {
@@ -42,21 +42,21 @@ export class Tables {
     });
   }
 
-  /** True once they were seen; otherwise `exist` looks. */
+  /** Whether the tables were seen; otherwise `exist` looks. */
   get areKnown(): boolean {
     return this.#exist;
   }
 
   readonly #texts = new Map<(tables: Tables) => string, string>();
 
-  /** A statement's text, written once: for a small file, joining it takes as long as running the statement. */
+  /** Writes a statement's text once: for a small file, joining it takes as long as running the statement. */
   text(write: (tables: Tables) => string): string {
     let text = this.#texts.get(write);
     if (text === undefined) this.#texts.set(write, (text = write(this)));
     return text;
   }
 
-  /** Files that were there lately. A hint which statement to try first, and nothing more. */
+  /** Files that were there lately. It only hints which statement to try first. */
   readonly #seen = new Set<string>();
 
   hasSeen(path: string): boolean {
@@ -68,7 +68,7 @@ export class Tables {
     this.#seen.add(path);
   }
 
-  /** False: nothing was ever written. */
+  /** Looks whether the tables exist. False: nothing was ever written. */
   *exist(): SqlSteps<boolean> {
     if (!this.#exist) {
       const columns = yield* all<{ name: string }>(`PRAGMA table_info(${this.entries})`);
@@ -90,7 +90,7 @@ export class Tables {
     this.#exist = true;
   }
 
-  /** A table of the original gets our columns; its rows stay as they are. */
+  /** Gives a table of the original our columns; its rows stay as they are. */
   *#adopt(): SqlSteps<void> {
     yield* all(`ALTER TABLE ${this.entries} ADD COLUMN turn_id TEXT`);
     yield* all(`ALTER TABLE ${this.entries} ADD COLUMN content_id TEXT`);
@@ -121,7 +121,7 @@ export class Tables {
     yield* all(`CREATE TABLE IF NOT EXISTS ${garbage} (key TEXT PRIMARY KEY, since INTEGER NOT NULL)`);
   }
 
-  /** Bytes that the history holds. Summed up once per start, then advanced with every change. */
+  /** Counts the bytes of the history: they are summed up once per start, then advanced with every change. */
   *held(): SqlSteps<number> {
     if (this.heldBytes === undefined) {
       const row = yield* one<{ held: number | null }>(`SELECT SUM(held) AS held FROM ${this.versions}`);

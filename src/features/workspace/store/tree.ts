@@ -1,11 +1,11 @@
-// Directories, links, deleting, moving, and looking over many entries at once.
-import { FileError, isDirectory, missing, notDirectory, PatternError } from "../errors.ts";
+// How directories and links are made, how entries are deleted and moved, and how many are looked at at once.
+import { FileError, directoryError, missingError, notDirectoryError, PatternError } from "../errors.ts";
 import { compileGlob } from "../match/glob.ts";
 import {
   checkCharacters,
-  checkedLength,
+  checkLength,
   isWithin,
-  linkTarget,
+  resolveLink,
   MAX_PATH_CHARS,
   nameOf,
   parentOf,
@@ -20,7 +20,7 @@ import {
   type FileInfo,
   findEntry,
   hasChildren,
-  infoOf,
+  toFileInfo,
   insertDirectory,
   insertEntry,
   locate,
@@ -46,9 +46,9 @@ export function* makeDirectory(operation: Operation, path: string, recursive: bo
     if (recursive && place.row.type === "directory") return;
     throw new FileError("EEXIST", `${path} exists already`);
   }
-  if (place.isBelowFile) throw notDirectory(parentOf(path));
+  if (place.isBelowFile) throw notDirectoryError(parentOf(path));
   const parent = parentOf(place.path);
-  if (!recursive && parent !== ROOT && !(yield* findEntry(operation, parent))) throw missing(parentOf(path));
+  if (!recursive && parent !== ROOT && !(yield* findEntry(operation, parent))) throw missingError(parentOf(path));
   if (place.path.split("/").length - 1 > MAX_NEW_PARENTS)
     throw new FileError("ELOOP", `more than ${MAX_NEW_PARENTS} levels: ${path.slice(0, 80)}…`);
   yield* makeParents(operation, place);
@@ -66,11 +66,11 @@ export function* makeLink(operation: Operation, { path, target }: NewLink): SqlS
     throw new FileError("ENAMETOOLONG", `a target has at most ${MAX_PATH_CHARS} characters`);
   checkCharacters(target);
   if (path === ROOT) throw new FileError("EPERM", "the root cannot be a link");
-  linkTarget(path, target);
+  resolveLink(path, target);
   yield* operation.tables.make();
   const place = yield* locate(operation, path, false);
   if (place.row || place.isRoot) throw new FileError("EEXIST", `${path} exists already`);
-  if (place.isBelowFile) throw notDirectory(parentOf(path));
+  if (place.isBelowFile) throw notDirectoryError(parentOf(path));
   yield* makeParents(operation, place);
   yield* insertEntry(operation, { path: place.path, type: "symlink", target });
 }
@@ -80,13 +80,13 @@ export interface RemoveOptions {
   readonly force?: boolean;
 }
 
-/** True when there was something. A link is removed itself. */
+/** Removes an entry; of a link, the link itself. True when there was something. */
 export function* remove(operation: Operation, path: string, options: RemoveOptions): SqlSteps<boolean> {
   if (path === ROOT) throw new FileError("EPERM", "the root cannot be removed");
   const { row } = yield* locate(operation, path, false);
   if (!row) {
     if (options.force === true) return false;
-    throw missing(path);
+    throw missingError(path);
   }
   if (row.type === "directory") {
     if (yield* hasChildren(operation, row.path)) {
@@ -104,7 +104,7 @@ function* removeRow(operation: Operation, row: EntryRow): SqlSteps<void> {
   if (row.storage_backend === "r2" && row.r2_key !== null) yield* discardObject(operation, row.r2_key);
   yield* all(`DELETE FROM ${tables.entries} WHERE path = ?`, row.path);
   if (row.storage_backend === "chunks") yield* dropContents(operation, [row.content_id ?? ""]);
-  operation.tell({ type: "delete", path: row.path, entryType: row.type });
+  operation.note({ type: "delete", path: row.path, entryType: row.type });
 }
 
 function* removeBelow(operation: Operation, directory: string): SqlSteps<void> {
@@ -126,7 +126,7 @@ function* removeBelow(operation: Operation, directory: string): SqlSteps<void> {
     chunked.map((row) => row.content_id ?? "")
   );
   const deepestFirst = announced.toSorted((a, b) => b.path.split("/").length - a.path.split("/").length);
-  for (const row of deepestFirst) operation.tell({ type: "delete", path: row.path, entryType: row.type });
+  for (const row of deepestFirst) operation.note({ type: "delete", path: row.path, entryType: row.type });
 }
 
 export interface Move {
@@ -135,13 +135,13 @@ export interface Move {
   readonly recursive: boolean;
 }
 
-/** One rename of the entry and everything below it; contents stay where they are. */
+/** Renames the entry and everything below it at once; contents stay where they are. */
 export function* move(operation: Operation, { from, to, recursive }: Move): SqlSteps<void> {
   const source = yield* locate(operation, from, false);
   const { row } = source;
   if (source.isRoot) throw new FileError("EPERM", "the root cannot be moved");
-  if (!row) throw missing(from);
-  if (row.type === "directory" && !recursive) throw isDirectory(from);
+  if (!row) throw missingError(from);
+  if (row.type === "directory" && !recursive) throw directoryError(from);
   const target = yield* locate(operation, to, false);
   if (target.path === row.path) return;
   if (row.type === "directory" && isWithin(row.path, target.path))
@@ -151,24 +151,24 @@ export function* move(operation: Operation, { from, to, recursive }: Move): SqlS
   yield* makeParents(operation, target);
   yield* rename(operation, row.path, target.path);
   yield* moveVersions(operation, row.path, target.path);
-  operation.tell({ type: "delete", path: row.path, entryType: row.type });
-  operation.tell({ type: "create", path: target.path, entryType: row.type });
+  operation.note({ type: "delete", path: row.path, entryType: row.type });
+  operation.note({ type: "create", path: target.path, entryType: row.type });
 }
 
-/** What is at the destination gives way, as far as POSIX lets it. */
+/** Removes what is at the destination, as far as POSIX allows it. */
 function* clearTarget(operation: Operation, row: EntryRow, target: EntryPlace): SqlSteps<void> {
-  if (target.isBelowFile) throw notDirectory(parentOf(target.path));
+  if (target.isBelowFile) throw notDirectoryError(parentOf(target.path));
   const there = target.row;
-  if (target.isRoot || (there?.type === "directory" && row.type !== "directory")) throw isDirectory(target.path);
+  if (target.isRoot || (there?.type === "directory" && row.type !== "directory")) throw directoryError(target.path);
   if (!there) return;
-  if (row.type === "directory" && there.type !== "directory") throw notDirectory(target.path);
+  if (row.type === "directory" && there.type !== "directory") throw notDirectoryError(target.path);
   if (there.type === "directory" && (yield* hasChildren(operation, there.path)))
     throw new FileError("ENOTEMPTY", `${target.path} is not empty`);
   yield* removeRow(operation, there);
 }
 
 function* checkMovedLengths({ tables }: Operation, from: string, to: string): SqlSteps<void> {
-  checkedLength(to);
+  checkLength(to);
   if (to.length <= from.length) return;
   const below = rangeBelow(from);
   const longest = yield* one<{ path: string }>(
@@ -176,7 +176,7 @@ function* checkMovedLengths({ tables }: Operation, from: string, to: string): Sq
     below.from,
     below.to
   );
-  if (longest) checkedLength(to + longest.path.slice(from.length));
+  if (longest) checkLength(to + longest.path.slice(from.length));
 }
 
 function* rename({ tables }: Operation, from: string, to: string): SqlSteps<void> {
@@ -207,13 +207,13 @@ export interface Page {
   readonly strict: boolean;
 }
 
-/** Directories, then files, then links, each by name. Follows a linked directory. */
+/** Lists a directory: directories, then files, then links, each by name. Follows a linked directory. */
 export function* listDirectory(operation: Operation, path: string, page: Page): SqlSteps<FileInfo[]> {
   const { tables } = operation;
   const place = yield* locate(operation, path, true);
   if (!place.isRoot && place.row?.type !== "directory") {
     if (!page.strict) return [];
-    throw place.row ? notDirectory(path) : missing(path);
+    throw place.row ? notDirectoryError(path) : missingError(path);
   }
   if (!(yield* tables.exist())) return [];
   const rows = yield* all<EntryRow>(
@@ -222,7 +222,7 @@ export function* listDirectory(operation: Operation, path: string, page: Page): 
     page.limit,
     page.offset
   );
-  return rows.map(infoOf);
+  return rows.map(toFileInfo);
 }
 
 export function* countChildren(operation: Operation, path: string): SqlSteps<number> {
@@ -236,14 +236,14 @@ export function* countChildren(operation: Operation, path: string): SqlSteps<num
   return row?.count ?? 0;
 }
 
-/** Entries of every type whose path matches, by path. Never the root. */
+/** Finds entries of every type whose path matches, by path, and never the root. */
 export function* findByGlob(operation: Operation, pattern: string): SqlSteps<FileInfo[]> {
   const glob = compileGlob(pattern);
   const { tables } = operation;
   if (!(yield* tables.exist())) return [];
   if (glob.path !== undefined) {
     const row = glob.path === ROOT ? undefined : yield* findEntry(operation, glob.path);
-    return row ? [infoOf(row)] : [];
+    return row ? [toFileInfo(row)] : [];
   }
   const range = rangeBelow(glob.directory);
   const matches: FileInfo[] = [];
@@ -259,7 +259,7 @@ export function* findByGlob(operation: Operation, pattern: string): SqlSteps<Fil
       suffix === "" ? MAX_PATH_CHARS + 1 : -Array.from(suffix).length,
       suffix
     );
-    for (const row of rows) if (glob.matches(row.path)) matches.push(infoOf(row));
+    for (const row of rows) if (glob.matches(row.path)) matches.push(toFileInfo(row));
     if (matches.length > MAX_GLOB_MATCHES)
       throw new PatternError(`More than ${MAX_GLOB_MATCHES} entries match; narrow the pattern.`);
     const last = rows.at(-1);
@@ -290,8 +290,8 @@ export function* countEntries({ tables }: Operation): SqlSteps<WorkspaceInfo> {
   };
 }
 
-/** The entry at a path and everything below it, parents before children. */
-export function* entriesOf({ tables }: Operation, path: string): SqlSteps<EntryRow[]> {
+/** Lists the entry at a path and everything below it, parents before children. */
+export function* listEntries({ tables }: Operation, path: string): SqlSteps<EntryRow[]> {
   const { from, to } = rangeBelow(path);
   return yield* all<EntryRow>(
     `SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ? OR (path > ? AND path < ?) ORDER BY path`,

@@ -2,7 +2,7 @@
 // bytes; the oldest version goes first. Content in R2, and content over 16 MB, has no history.
 import { FileError } from "../errors.ts";
 import { rangeBelow } from "../paths.ts";
-import { dropContents, inlineBytes, readChunks } from "./contents.ts";
+import { dropContents, decodeInline, readChunks } from "./contents.ts";
 import { type EntryRow, IS_INLINE_FILE } from "./entries.ts";
 import type { Operation } from "./operation.ts";
 import { all, one, type SqlSteps } from "./sql.ts";
@@ -24,12 +24,14 @@ export interface FileVersion {
   readonly path: string;
   readonly size: number;
   readonly mimeType: string;
-  /** When this content was written, in milliseconds, and by which turn. */
+  /** When this content was written, in milliseconds. */
   readonly modifiedAt: number;
+  /** The turn that wrote it. */
   readonly turnId?: string;
-  /** What ended it, when, and in which turn. */
+  /** What ended this version. */
   readonly change: VersionChange;
   readonly replacedAt: number;
+  /** The turn that ended it. */
   readonly replacedByTurnId?: string;
 }
 
@@ -55,14 +57,14 @@ const COPIED = "path, mime_type, size, storage_backend, content_encoding, conten
 const SHOWN =
   "version, path, mime_type, size, storage_backend, content_encoding, content_id, modified_at, turn_id, change, replaced_at, replaced_turn_id, held";
 
-/** What a version that was just added means for the limits. */
+/** The size of a version that was just added, for the limits. */
 export interface KeptVersion {
   readonly held: number;
   /** Versions of the same file, this one among them. */
   readonly kept: number;
 }
 
-/** The `change` and the `held` bytes are given, or follow from the entry. */
+/** Writes the statement that keeps a version: the `change` and the `held` bytes are given, or follow from the entry. */
 const insertVersion = ({ versions, entries }: Tables, { change, held }: { change: string; held: string }) =>
   `INSERT INTO ${versions} (${COPIED}, replaced_at, replaced_turn_id, change, held)
   SELECT ${COPIED}, ?, ?, ${change}, ${held} FROM ${entries}`;
@@ -74,7 +76,7 @@ const KEEP = (tables: Tables) =>
 const KEEP_INLINE = (tables: Tables) =>
   `${insertVersion(tables, { change: "'update'", held: `size + ${ROW_BYTES}` })} WHERE path = ? AND ${IS_INLINE_FILE}`;
 
-/** For the statement that updates the entry after `keepInline`: RETURNING on an insert takes twice as long. */
+/** Columns for the statement that updates the entry after `keepInline`: RETURNING on an insert takes twice as long. */
 export const keptInline = ({ versions, entries }: Tables) =>
   `(SELECT held FROM ${versions} ORDER BY version DESC LIMIT 1) AS held,
   (SELECT COUNT(*) FROM ${versions} WHERE ${versions}.path = ${entries}.path) AS kept`;
@@ -83,7 +85,7 @@ const KEEP_BELOW = (tables: Tables) =>
   `${insertVersion(tables, { change: "'delete'", held: `size + ${ROW_BYTES}` })}
   WHERE path > ? AND path < ? AND type = 'file' AND storage_backend <> 'r2' AND size <= ${MAX_VERSION_BYTES}`;
 
-/** Keeps what an entry holds now. `isShared`: its content goes on as the entry's and takes no further room. */
+/** Keeps what an entry holds now. `isShared`: its content goes on as the entry's and takes no further space. */
 export function* keepVersion(
   operation: Operation,
   row: EntryRow,
@@ -116,7 +118,7 @@ function isKept(row: EntryRow): boolean {
   return row.type === "file" && row.storage_backend !== "r2" && row.size <= MAX_VERSION_BYTES;
 }
 
-/** After a version was added. */
+/** Applies the limits after a version was added. */
 export function* keepLimits(operation: Operation, path: string, { held, kept }: KeptVersion): SqlSteps<void> {
   const { tables } = operation;
   // A sum that is taken now has the new row already.
@@ -137,7 +139,7 @@ function* trimFile(operation: Operation, path: string): SqlSteps<void> {
   yield* forget(operation, yield* all<RemovedVersion>(operation.tables.text(TRIM_FILE), path, path));
 }
 
-/** Of each file at a path and below it. */
+/** Removes versions beyond the limit of each file at a path and below it. */
 function* trimBelow(operation: Operation, path: string): SqlSteps<void> {
   const { versions } = operation.tables;
   const { from, to } = rangeBelow(path);
@@ -173,7 +175,7 @@ function* trimAll(operation: Operation): SqlSteps<void> {
   }
 }
 
-/** What removed versions held is free again. */
+/** Frees what removed versions held. */
 function* forget(operation: Operation, removed: readonly RemovedVersion[]): SqlSteps<void> {
   const { tables } = operation;
   if (tables.heldBytes !== undefined) tables.heldBytes -= removed.reduce((sum, { held }) => sum + held, 0);
@@ -185,7 +187,7 @@ function* forget(operation: Operation, removed: readonly RemovedVersion[]): SqlS
     );
 }
 
-/** The newest first. */
+/** Lists the versions of a path, the newest first. */
 export function* listVersions(operation: Operation, path: string): SqlSteps<FileVersion[]> {
   const { tables } = operation;
   if (!(yield* tables.exist())) return [];
@@ -199,14 +201,14 @@ export function* listVersions(operation: Operation, path: string): SqlSteps<File
     size: row.size,
     mimeType: row.mime_type ?? "",
     modifiedAt: row.modified_at,
-    ...(row.turn_id !== null && { turnId: row.turn_id }),
+    turnId: row.turn_id ?? undefined,
     change: row.change,
     replacedAt: row.replaced_at,
-    ...(row.replaced_turn_id !== null && { replacedByTurnId: row.replaced_turn_id })
+    replacedByTurnId: row.replaced_turn_id ?? undefined
   }));
 }
 
-/** A version's content and type. Throws ENOENT when it is not kept. */
+/** Reads a version's content and type. Throws ENOENT when it is not kept. */
 export function* readVersion(
   operation: Operation,
   path: string,
@@ -225,11 +227,11 @@ export function* readVersion(
   const bytes =
     row.storage_backend === "chunks"
       ? yield* readChunks(operation, row.content_id ?? "", row.size)
-      : inlineBytes(row, row.content);
+      : decodeInline(row, row.content);
   return { bytes, mimeType: row.mime_type };
 }
 
-/** The history follows a file, or all files of a directory, to its new path. */
+/** Moves the history of a file, or of all files of a directory, to its new path. */
 export function* moveVersions(operation: Operation, from: string, to: string): SqlSteps<void> {
   const below = rangeBelow(from);
   yield* all(

@@ -9,12 +9,17 @@ export interface BashToolOptions extends BashOptions {
 }
 
 /**
- * Without the package just-bash its calls fail with BashMissingError.
+ * Makes the tool `bash` over a file system. Without the package just-bash its calls fail with BashMissingError.
  *
  * @example
  * const tools = { bash: createBashTool({ ops: workspace, timeout: 10_000 }) };
  */
 export function createBashTool(options: BashToolOptions): Tool<BashInput, BashOutput> {
+  return bashTool(options, options);
+}
+
+/** Makes the same tool; each call asks `source` for its files once. */
+export function bashTool(source: { readonly ops: BashOperations }, options: BashOptions): Tool<BashInput, BashOutput> {
   return tool({
     description:
       "Runs a bash script over the files of the workspace, which is mounted at / (there is no /workspace and no /home). The common commands are there (ls, cat, grep, sed, awk, jq, find, sort, tar …), programs are not. Changes to files persist; variables and the working directory do not.",
@@ -22,6 +27,7 @@ export function createBashTool(options: BashToolOptions): Tool<BashInput, BashOu
       script: { type: "string", description: "The script" },
       cwd: { type: "string", isOptional: true, description: "Directory to start in; / by default" }
     }),
-    execute: (input, { abortSignal }): Promise<BashOutput> => runScript(options, input, abortSignal)
+    execute: (input, { abortSignal }): Promise<BashOutput> =>
+      runScript({ ...options, ops: source.ops }, input, abortSignal)
   });
 }

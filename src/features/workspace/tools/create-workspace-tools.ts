@@ -2,7 +2,7 @@
 import type { Tool } from "ai";
 import type { BashOptions } from "../bash/run-script.ts";
 import type { WorkspaceLike } from "../workspace-like.ts";
-import { createBashTool } from "./bash.ts";
+import { bashTool } from "./bash.ts";
 import { createDeleteTool } from "./delete.ts";
 import { createEditTool } from "./edit.ts";
 import { createFindTool } from "./find.ts";
@@ -20,21 +20,31 @@ export interface WorkspaceToolsOptions extends Pick<ReadToolOptions, "showsMedia
 export type FileTools = Record<"read" | "write" | "edit" | "list" | "find" | "grep" | "delete", Tool> & { bash?: Tool };
 
 /**
- * The tools of a file system, by their names.
+ * Makes the tools of a file system, by their names.
  *
  * @example
  * const tools = createWorkspaceTools(files, { bash: { timeout: 10_000 } });
  */
 export function createWorkspaceTools(workspace: WorkspaceLike, options: WorkspaceToolsOptions = {}): FileTools {
+  return workspaceTools({ ops: workspace }, options);
+}
+
+/** Makes the same tools; each call asks `source` for its files once, so one set of tools serves every turn. */
+export function workspaceTools(source: { readonly ops: WorkspaceLike }, options: WorkspaceToolsOptions): FileTools {
   const { bash = true, showsMedia } = options;
-  return {
-    read: createReadTool({ ops: workspace, ...(showsMedia && { showsMedia }) }),
-    write: createWriteTool({ ops: workspace }),
-    edit: createEditTool({ ops: workspace }),
-    list: createListTool({ ops: workspace }),
-    find: createFindTool({ ops: workspace }),
-    grep: createGrepTool({ ops: workspace }),
-    delete: createDeleteTool({ ops: workspace }),
-    ...(bash !== false && { bash: createBashTool({ ...(bash !== true && bash), ops: workspace }) })
+  const tools: FileTools = {
+    read: createReadTool({
+      get ops() {
+        return source.ops;
+      },
+      showsMedia
+    }),
+    write: createWriteTool(source),
+    edit: createEditTool(source),
+    list: createListTool(source),
+    find: createFindTool(source),
+    grep: createGrepTool(source),
+    delete: createDeleteTool(source)
   };
+  return bash === false ? tools : { ...tools, bash: bashTool(source, bash === true ? {} : bash) };
 }

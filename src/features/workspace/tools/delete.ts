@@ -12,19 +12,20 @@ export interface DeleteInput {
 export type DeleteOutput = ToolFailure | { deleted: string; existed?: false };
 
 /** @example const tools = { delete: createDeleteTool({ ops: workspace }) }; */
-export function createDeleteTool({ ops }: { readonly ops: DeleteOperations }): Tool<DeleteInput, DeleteOutput> {
+export function createDeleteTool(options: { readonly ops: DeleteOperations }): Tool<DeleteInput, DeleteOutput> {
   return tool({
     description: "Deletes a file or directory of the workspace. A directory that is not empty needs recursive.",
     inputSchema: toolInput<DeleteInput>({
       path: { type: "string", description: "Absolute path" },
       recursive: { type: "boolean", isOptional: true, description: "Delete a directory with everything in it" }
     }),
-    execute: ({ path, recursive = false }): Promise<DeleteOutput> =>
-      orFailure(async () => {
-        const look = ops.lstat?.bind(ops) ?? ops.stat?.bind(ops);
-        const isMissing = look !== undefined && (await look(path)) === null;
-        await ops.rm(path, { recursive, force: true });
-        return { deleted: path, ...(isMissing && { existed: false as const }) };
-      })
+    execute: (input) => orFailure(() => deleteEntry(options.ops, input))
   });
+}
+
+async function deleteEntry(ops: DeleteOperations, { path, recursive = false }: DeleteInput): Promise<DeleteOutput> {
+  const look = ops.lstat?.bind(ops) ?? ops.stat?.bind(ops);
+  const isMissing = look !== undefined && (await look(path)) === null;
+  await ops.rm(path, { recursive, force: true });
+  return isMissing ? { deleted: path, existed: false } : { deleted: path };
 }

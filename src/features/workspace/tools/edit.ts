@@ -5,7 +5,7 @@ import { normalizePath } from "../paths.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";
 import type { EditOperations } from "./operations.ts";
-import { shownDiff, withoutDiff } from "./shown-diff.ts";
+import { renderDiff, withoutDiff } from "./render-diff.ts";
 import { applyEdit, type EditResult } from "./text-edit.ts";
 
 export interface EditInput {
@@ -21,7 +21,7 @@ export type EditOutput =
   | { path: string; replaced: true; fuzzyMatch?: true; replacements?: number; lines: number; diff?: string };
 
 /** @example const tools = { edit: createEditTool({ ops: workspace }) }; */
-export function createEditTool({ ops }: { readonly ops: EditOperations }): Tool<EditInput, EditOutput> {
+export function createEditTool(options: { readonly ops: EditOperations }): Tool<EditInput, EditOutput> {
   return tool({
     description:
       "Replaces a text in a file of the workspace. old_string must be in the file exactly once; give more lines around it if it is not, or set replace_all. An empty old_string creates the file.",
@@ -31,7 +31,7 @@ export function createEditTool({ ops }: { readonly ops: EditOperations }): Tool<
       new_string: { type: "string", description: "The text to put in its place" },
       replace_all: { type: "boolean", isOptional: true, description: "Replace every occurrence" }
     }),
-    execute: (input) => orFailure(() => editFile(ops, input)),
+    execute: (input) => orFailure(() => editFile(options.ops, input)),
     toModelOutput: ({ output }) => withoutDiff(output)
   });
 }
@@ -44,7 +44,7 @@ async function editFile(ops: EditOperations, input: EditInput): Promise<EditOutp
   if (isBinary(before)) return { error: `${path} is not a text file; edit changes text only` };
   const edit = { oldText: input.old_string, newText: input.new_string, replaceAll: input.replace_all ?? false };
   const result = applyEdit(before, edit);
-  if (result.kind !== "replaced") return { error: refusal(path, result) };
+  if (result.kind !== "replaced") return { error: explainRefusal(path, result) };
   await ops.writeFile(path, result.text);
   return {
     path,
@@ -69,11 +69,11 @@ async function createFile(
 }
 
 function diffOf(path: string, before: string | null, after: string): { diff?: string } {
-  const diff = shownDiff(path, before, after);
+  const diff = renderDiff(path, before, after);
   return diff === undefined ? {} : { diff };
 }
 
-function refusal(path: string, result: Exclude<EditResult, { kind: "replaced" }>): string {
+function explainRefusal(path: string, result: Exclude<EditResult, { kind: "replaced" }>): string {
   if (result.kind === "none")
     return `old_string was not found in ${path}: read the file again and copy the text as it stands`;
   if (result.isFuzzy)
@@ -81,7 +81,7 @@ function refusal(path: string, result: Exclude<EditResult, { kind: "replaced" }>
   return `old_string appears ${result.count} times in ${path}: give more lines around it, or set replace_all`;
 }
 
-/** Writing a decoded text back would destroy what did not decode. */
+/** Whether a decoded text has lost bytes: writing it back would destroy them. */
 function isBinary(text: string): boolean {
   return text.includes("\0") || text.includes("\ufffd");
 }

@@ -7,14 +7,14 @@ import { isTextType, namedType } from "../../../util/media-type.ts";
 import type { FileInfo } from "../store/entries.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";
-import { compileSearch, type FoundLine, linesAround, type LineSearch, textOfLine } from "./line-search.ts";
+import { compileSearch, type FoundLine, findLinesAround, type LineSearch, textOfLine } from "./line-search.ts";
 import type { GrepOperations } from "./operations.ts";
 import { cutLine } from "./read.ts";
 
 const MAX_MATCHES = 200;
 const MAX_FILE_BYTES = 1_048_576;
 const MAX_TOTAL_BYTES = 128 * 1024 * 1024;
-/** After so many characters other events of the object have their turn, a stop among them. */
+/** Characters after which a search pauses: other events of the object have their turn, a stop among them. */
 const PAUSE_CHARS = 4_000_000;
 
 export interface GrepInput {
@@ -45,7 +45,7 @@ export interface GrepResult {
 export type GrepOutput = ToolFailure | GrepResult;
 
 /** @example const tools = { grep: createGrepTool({ ops: workspace }) }; */
-export function createGrepTool({ ops }: { readonly ops: GrepOperations }): Tool<GrepInput, GrepOutput> {
+export function createGrepTool(options: { readonly ops: GrepOperations }): Tool<GrepInput, GrepOutput> {
   return tool({
     description:
       "Searches the text files of the workspace line by line, by a regular expression (without look-around and back-references) or, with fixedString, by a text. Case is ignored unless caseSensitive is set.",
@@ -62,7 +62,7 @@ export function createGrepTool({ ops }: { readonly ops: GrepOperations }): Tool<
         description: "Lines to show around a match"
       }
     }),
-    execute: (input, { abortSignal }) => orFailure(() => new Search(ops, input).run(abortSignal))
+    execute: (input, { abortSignal }) => orFailure(() => new Search(options.ops, input).run(abortSignal))
   });
 }
 
@@ -132,7 +132,7 @@ class Search {
     const around = this.#input.contextLines ?? 0;
     if (around === 0) this.#matches.push(`${path}:${number}: ${show(line)}`);
     else {
-      const { lines, first } = linesAround(text, line, around);
+      const { lines, first } = findLinesAround(text, line, around);
       const context = lines.map(
         (each, index) => `${index === first ? ">" : " "} ${number - first + index}\t${show(each)}`
       );

@@ -1,4 +1,4 @@
-// Inputs of the tools: one table of fields says what the model is told and what is checked. A number written as text is
+// Inputs of the tools: one table of fields says what the model reads and what is checked. A number written as text is
 // taken as the number, because models do that.
 import { jsonSchema } from "ai";
 
@@ -12,6 +12,7 @@ export interface Field {
 
 type Fields = Readonly<Record<string, Field>>;
 
+/** Makes the schema of an input from its fields. */
 export function toolInput<Input extends object>(fields: { readonly [Name in keyof Required<Input>]: Field }) {
   const entries = Object.entries<Field>(fields);
   return jsonSchema<Input>(
@@ -33,7 +34,7 @@ export function toolInput<Input extends object>(fields: { readonly [Name in keyo
   );
 }
 
-/** The checked input, or what is wrong with it. */
+/** Checks an input. Returns it with its fields as their types say, or the text of what is wrong with it. */
 function check(value: unknown, fields: Fields): object | string {
   if (typeof value !== "object" || value === null) return "The input must be an object.";
   const result: Record<string, unknown> = {};
@@ -45,7 +46,7 @@ function check(value: unknown, fields: Fields): object | string {
       continue;
     }
     const checked = checkField(given, field);
-    if (checked === undefined) return `"${name}" must be ${expectation(field)}.`;
+    if (checked === undefined) return `"${name}" must be ${describeField(field)}.`;
     result[name] = checked;
   }
   return result;
@@ -67,7 +68,7 @@ function checkField(given: unknown, field: Field): string | number | boolean | u
   }
 }
 
-function expectation({ type, minimum, maximum }: Field): string {
+function describeField({ type, minimum, maximum }: Field): string {
   if (type !== "integer") return type === "string" ? "a text" : "true or false";
   const bounds = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`].filter(Boolean);
   return ["a whole number", ...bounds].join(" ");

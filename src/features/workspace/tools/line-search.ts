@@ -1,16 +1,16 @@
-// Finding the lines of a text that a query matches: plain words by the engine's own search, expressions by the automaton.
+// Finds the lines of a text that a query matches: plain words by the engine's own search, expressions by the automaton.
 // Either takes time in proportion to the text.
 import { PatternError } from "../errors.ts";
 import { type Automaton, type AutomatonOptions } from "../match/automaton.ts";
 import { compileRegex, compileText } from "../match/regex.ts";
 
-/** Where a line begins, and where its break is. */
+/** The positions at which a line begins, and at which its break is. */
 export interface FoundLine {
   readonly start: number;
   readonly end: number;
 }
 
-/** The first line at or after a position, which is the beginning of a line, that matches. */
+/** Finds the first line that matches, at or after a position, which is the beginning of a line. */
 export type LineSearch = (text: string, from: number) => FoundLine | undefined;
 
 export interface LineQuery {
@@ -19,17 +19,17 @@ export interface LineQuery {
   readonly caseSensitive?: boolean;
 }
 
-/** Steps of making states; a search that needs more is stopped and says so. */
+/** Steps of the automaton that make states; a search that needs more is stopped and says so. */
 const MAX_WORK = 2_000_000;
 
-/** Undefined for an expression that is none. Throws PatternError for one that is not supported, with the reason. */
+/** Compiles a query. Undefined for a text that is no expression. Throws PatternError, with the reason, for one that is not supported. */
 export function compileSearch({
   query,
   fixedString = false,
   caseSensitive = false
 }: LineQuery): LineSearch | undefined {
   const options = { ignoreCase: !caseSensitive, maxWork: MAX_WORK };
-  const words = fixedString ? query : wordsOf(query);
+  const words = fixedString ? query : readWords(query);
   if (words !== undefined) return searchForWords(words, options);
   try {
     return searchByAutomaton(compileRegex(query, options));
@@ -39,14 +39,14 @@ export function compileSearch({
   }
 }
 
-/** What an expression without any operator stands for. */
-function wordsOf(expression: string): string | undefined {
+/** Reads the text that an expression without any operator stands for. */
+function readWords(expression: string): string | undefined {
   const isPlain = /^(?:[^\\^$.*+?()[\]{}|]|\\[^\w\s])+$/.test(expression);
   return isPlain ? expression.replace(/\\(.)/g, "$1") : undefined;
 }
 
 function searchForWords(words: string, options: AutomatonOptions): LineSearch {
-  if (options.ignoreCase !== true) return (text, from) => lineAt(text, text.indexOf(words, from));
+  if (options.ignoreCase !== true) return (text, from) => findLineAt(text, text.indexOf(words, from));
   // Beyond ASCII a letter has more than two cases.
   if (!/^[\x20-\x7e]*$/.test(words)) return searchByAutomaton(compileText(words, options));
   const lowered = words.toLowerCase();
@@ -56,11 +56,11 @@ function searchForWords(words: string, options: AutomatonOptions): LineSearch {
     if (text !== searched) [searched, inLowerCase] = [text, text.toLowerCase()];
     // A few letters are longer in lower case: then positions would not be the text's.
     if (inLowerCase.length !== text.length) return searchByAutomaton(compileText(words, options))(text, from);
-    return lineAt(text, inLowerCase.indexOf(lowered, from));
+    return findLineAt(text, inLowerCase.indexOf(lowered, from));
   };
 }
 
-function lineAt(text: string, index: number): FoundLine | undefined {
+function findLineAt(text: string, index: number): FoundLine | undefined {
   if (index < 0) return undefined;
   const end = text.indexOf("\n", index);
   return { start: index === 0 ? 0 : text.lastIndexOf("\n", index - 1) + 1, end: end < 0 ? text.length : end };
@@ -78,18 +78,18 @@ function searchByAutomaton(automaton: Automaton): LineSearch {
   };
 }
 
-/** Without the carriage return before a newline: `$` means the end of what a person sees. */
+/** Leaves out the carriage return before a newline: `$` means the end of what a person sees. */
 function withoutReturn(text: string, start: number, end: number): number {
   return end > start && text.charCodeAt(end - 1) === 13 ? end - 1 : end;
 }
 
-/** A line's text as a person sees it. */
+/** Cuts a line's text out of the whole, as a person sees it. */
 export function textOfLine(text: string, { start, end }: FoundLine): string {
   return text.slice(start, withoutReturn(text, start, end));
 }
 
-/** The line, and up to so many before and after it. `first` is how many of them stand before it. */
-export function linesAround(
+/** Finds up to so many lines before and after a line. `first` is how many of them come before it. */
+export function findLinesAround(
   text: string,
   line: FoundLine,
   around: number

@@ -5,7 +5,7 @@ import type { FileInfo } from "../store/entries.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";
 import type { ListOperations } from "./operations.ts";
-import { sizeText } from "./size-text.ts";
+import { formatSize } from "./format-size.ts";
 
 const DEFAULT_LIMIT = 200;
 const MAX_LIMIT = 1_000;
@@ -20,7 +20,7 @@ export type ListOutput =
   ToolFailure | { path: string; count: number; entries: string[]; total?: number; truncated?: boolean };
 
 /** @example const tools = { list: createListTool({ ops: workspace }) }; */
-export function createListTool({ ops }: { readonly ops: ListOperations }): Tool<ListInput, ListOutput> {
+export function createListTool(options: { readonly ops: ListOperations }): Tool<ListInput, ListOutput> {
   return tool({
     description:
       "Lists a directory of the workspace: directories end with a slash, files show their size. Go on with offset where the result is truncated.",
@@ -35,7 +35,7 @@ export function createListTool({ ops }: { readonly ops: ListOperations }): Tool<
       },
       offset: { type: "integer", minimum: 0, isOptional: true, description: "Entries to skip" }
     }),
-    execute: (input) => orFailure(() => listPage(ops, input))
+    execute: (input) => orFailure(() => listPage(options.ops, input))
   });
 }
 
@@ -49,7 +49,7 @@ async function listPage(ops: ListOperations, input: ListInput): Promise<ListOutp
   }
   // One more than asked for tells whether there are more.
   const found = await ops.readDir(path, { limit: limit + 1, offset });
-  const entries = found.slice(0, limit).map(entryText);
+  const entries = found.slice(0, limit).map(formatEntry);
   const isTruncated = found.length > limit;
   const total = ops.countDir ? await ops.countDir(path) : isTruncated ? undefined : offset + entries.length;
   return {
@@ -61,12 +61,12 @@ async function listPage(ops: ListOperations, input: ListInput): Promise<ListOutp
   };
 }
 
-function entryText({ name, type, size }: FileInfo): string {
+function formatEntry({ name, type, size }: FileInfo): string {
   switch (type) {
     case "directory":
       return `${name}/`;
     case "file":
-      return `${name} (${sizeText(size)})`;
+      return `${name} (${formatSize(size)})`;
     case "symlink":
       return name;
   }

@@ -2,20 +2,21 @@
 import { tool, type Tool } from "ai";
 import { toolMediaPart } from "../../../model/tool-media.ts";
 import { decodeText, encodeBase64 } from "../../../util/bytes.ts";
+import { sha256Hex } from "../../../util/hex.ts";
 import { isImageType, isTextType, mediaTypeOf } from "../../../util/media-type.ts";
 import { nameOf, normalizePath } from "../paths.ts";
-import { fileFailure, orFailure, type ToolFailure } from "./failure.ts";
+import { readFileFailure, orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";
 import type { ReadOperations } from "./operations.ts";
-import { sizeText } from "./size-text.ts";
+import { formatSize } from "./format-size.ts";
 
 export const MAX_READ_LINE_CHARS = 2_000;
 export const MAX_LINES = 2_000;
-/** Of one result, so that a page of long lines cannot fill the context. */
+/** Characters of one result, so that a page of long lines cannot fill the context. */
 export const MAX_READ_CHARS = 200_000;
-/** What providers take of an image or a PDF: 3.5 MiB. */
+/** Bytes of an image or a PDF that providers take: 3.5 MiB. */
 export const MAX_MEDIA_BYTES = 3_670_016;
-/** Larger text is for `grep` and `bash`. */
+/** Bytes of text that can be read; larger files are for `grep` and `bash`. */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
 export interface ReadInput {
@@ -30,7 +31,7 @@ interface MediaOutput {
   name: string;
   mediaType: string;
   sizeBytes: number;
-  /** SHA-256 of the bytes: a later replay says when the file is another one by then. */
+  /** The SHA-256 of the bytes: a later replay says when the file is another one by then. */
   sha256: string;
 }
 
@@ -55,12 +56,13 @@ export type ReadOutput = ToolFailure | MediaOutput | TextOutput | BinaryOutput;
 
 export interface ReadToolOptions {
   readonly ops: ReadOperations;
-  /** Whether the bytes of an image or PDF are still shown for a call; of others only the note is. All by default. */
+  /** Whether the model is still shown the image or PDF of a call; if not, it reads a note. Default: always. */
   readonly showsMedia?: (toolCallId: string) => boolean;
 }
 
 /** @example const tools = { read: createReadTool({ ops: workspace }) }; */
-export function createReadTool({ ops, showsMedia = () => true }: ReadToolOptions): Tool<ReadInput, ReadOutput> {
+export function createReadTool(options: ReadToolOptions): Tool<ReadInput, ReadOutput> {
+  const { showsMedia = () => true } = options;
   return tool({
     description:
       "Reads a file of the workspace. Text comes with line numbers (number, tab, line); use offset and limit for a part of a large file. Images and PDFs are shown to you as they are.",
@@ -69,9 +71,9 @@ export function createReadTool({ ops, showsMedia = () => true }: ReadToolOptions
       offset: { type: "integer", minimum: 1, isOptional: true, description: "First line to read, counted from 1" },
       limit: { type: "integer", minimum: 1, isOptional: true, description: "Number of lines to read" }
     }),
-    execute: (input) => orFailure(() => readForModel(ops, input)),
+    execute: (input) => orFailure(() => readForModel(options.ops, input)),
     toModelOutput: async ({ toolCallId, input, output }) =>
-      await modelView({ ops, path: pathOf(input), isShown: showsMedia(toolCallId) }, output)
+      await viewForModel({ ops: options.ops, path: pathOf(input), isShown: showsMedia(toolCallId) }, output)
   });
 }
 
@@ -80,7 +82,9 @@ async function readForModel(ops: ReadOperations, { path, offset, limit }: ReadIn
   if (!stat) return { error: `File not found: ${path}` };
   if (stat.type === "directory") return { error: `${path} is a directory, not a file` };
   if (stat.size > MAX_TEXT_BYTES && !isImageType(stat.mimeType))
-    return { error: `${path} has ${sizeText(stat.size)}, too much to read; search it with grep, or cut it with bash` };
+    return {
+      error: `${path} has ${formatSize(stat.size)}, too much to read; search it with grep, or cut it with bash`
+    };
   const bytes = await ops.readFileBytes(path);
   if (bytes === null) return { error: `File not found: ${path}` };
   const mediaType = mediaTypeOf(stat.mimeType, bytes);
@@ -90,13 +94,13 @@ async function readForModel(ops: ReadOperations, { path, offset, limit }: ReadIn
     mediaType,
     sizeBytes: bytes.byteLength
   };
-  if (isImageType(mediaType)) return { kind: "image", ...about, sha256: await sha256(bytes) };
-  if (mediaType === "application/pdf") return { kind: "file", ...about, sha256: await sha256(bytes) };
+  if (isImageType(mediaType)) return { kind: "image", ...about, sha256: await sha256Hex(bytes) };
+  if (mediaType === "application/pdf") return { kind: "file", ...about, sha256: await sha256Hex(bytes) };
   if (!isTextType(mediaType)) return { kind: "binary", ...about, unsupported: true };
-  return textOutput(about.path, decodeText(bytes), { offset, limit });
+  return toTextOutput(about.path, decodeText(bytes), { offset, limit });
 }
 
-function textOutput(
+function toTextOutput(
   path: string,
   text: string,
   { offset, limit }: { readonly offset: number | undefined; readonly limit: number | undefined }
@@ -106,14 +110,14 @@ function textOutput(
   const from = offset ?? 1;
   if (from > totalLines) return { error: `${path} has ${totalLines} lines; there is no line ${from}` };
   const end = limit === undefined ? totalLines : Math.min(totalLines, from + limit - 1);
-  const shown = numbered(lines.slice(from - 1, end), from);
+  const shown = numberLines(lines.slice(from - 1, end), from);
   const left = end - from + 1 - shown.length;
   const content = left > 0 ? [...shown, `... (${left} more lines truncated)`] : shown;
   const range = offset === undefined && limit === undefined ? {} : { fromLine: from, toLine: from + shown.length - 1 };
   return { path, content: content.join("\n"), totalLines, ...range };
 }
 
-function numbered(lines: readonly string[], first: number): string[] {
+function numberLines(lines: readonly string[], first: number): string[] {
   const shown: string[] = [];
   let chars = 0;
   for (const line of lines.slice(0, MAX_LINES)) {
@@ -137,34 +141,34 @@ interface Viewer {
   readonly isShown: boolean;
 }
 
-/** What the model sees of a stored output. It may be an old one, or one that was cut. */
-async function modelView(viewer: Viewer, output: unknown) {
+/** Makes what the model sees of a stored output, which may be an old one, or one that was cut. */
+async function viewForModel(viewer: Viewer, output: unknown) {
   if (typeof output === "string") return { type: "text" as const, value: output };
   if (hasText(output, "error")) return { type: "error-text" as const, value: output.error };
   if (hasText(output, "content")) return { type: "text" as const, value: output.content };
-  if (isMedia(output)) return await mediaView(viewer, output);
+  if (isMedia(output)) return await viewMedia(viewer, output);
   // It was stored as JSON.
   return { type: "json" as const, value: JSON.parse(JSON.stringify(output) ?? "null") };
 }
 
-async function mediaView({ ops, path, isShown }: Viewer, output: MediaOutput) {
-  const note = `${output.path} (${output.mediaType}, ${sizeText(output.sizeBytes)})`;
+async function viewMedia({ ops, path, isShown }: Viewer, output: MediaOutput) {
+  const note = `${output.path} (${output.mediaType}, ${formatSize(output.sizeBytes)})`;
   if (!isShown) return { type: "text" as const, value: `${note}: shown earlier. Read it again to see it.` };
   const place = path ?? output.path;
   let bytes: Uint8Array | null;
   try {
     bytes = await ops.readFileBytes(place);
   } catch (error) {
-    const reason = fileFailure(error);
+    const reason = readFileFailure(error);
     if (reason === undefined) throw error;
     return { type: "error-text" as const, value: reason };
   }
   if (bytes === null) return { type: "error-text" as const, value: `File not found: ${place}` };
   if (bytes.byteLength > MAX_MEDIA_BYTES) {
-    const sizes = `${sizeText(bytes.byteLength)} (${bytes.byteLength} bytes), more than the ${sizeText(MAX_MEDIA_BYTES)} (${MAX_MEDIA_BYTES} bytes) that can be shown`;
+    const sizes = `${formatSize(bytes.byteLength)} (${bytes.byteLength} bytes), more than the ${formatSize(MAX_MEDIA_BYTES)} (${MAX_MEDIA_BYTES} bytes) that can be shown`;
     return { type: "error-text" as const, value: `${place} has ${sizes}` };
   }
-  const isChanged = typeof output.sha256 === "string" && (await sha256(bytes)) !== output.sha256;
+  const isChanged = typeof output.sha256 === "string" && (await sha256Hex(bytes)) !== output.sha256;
   const text = isChanged ? `${note}. The file was changed since this call; this is what it holds now.` : note;
   const media = { data: encodeBase64(bytes), mediaType: output.mediaType, filename: output.name };
   return { type: "content" as const, value: [{ type: "text" as const, text }, toolMediaPart(media)] };
@@ -181,9 +185,4 @@ function hasText<Name extends string>(value: unknown, name: Name): value is Reco
 function isMedia(value: unknown): value is MediaOutput {
   if (!hasText(value, "kind") || !hasText(value, "mediaType") || !hasText(value, "path")) return false;
   return (value.kind === "image" || value.kind === "file") && hasText(value, "name");
-}
-
-async function sha256(bytes: Uint8Array): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new Uint8Array(bytes)));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,4 +1,4 @@
-// Finding the one place that an edit means, exactly or, failing that, without regard to the spacing a model got wrong.
+// Finds the one place that an edit means, exactly or, failing that, without regard to the spacing a model got wrong.
 // Pure: text in, text out.
 
 export type EditResult =
@@ -12,7 +12,7 @@ export interface Edit {
   readonly replaceAll: boolean;
 }
 
-/** A file whose lines all end in CRLF keeps them, whatever the model wrote. */
+/** Makes an edit in a text. A file whose lines all end in CRLF keeps them, whatever the model wrote. */
 export function applyEdit(text: string, edit: Edit): EditResult {
   const isCrlf = text.includes("\r\n") && !/(?<!\r)\n/.test(text);
   if (!isCrlf) return editText(text, edit);
@@ -26,7 +26,7 @@ function withLf(text: string): string {
 }
 
 function editText(text: string, { oldText, newText, replaceAll }: Edit): EditResult {
-  const count = occurrences(text, oldText);
+  const count = countOccurrences(text, oldText);
   if (count === 1 || (count > 1 && replaceAll)) {
     // Split and join insert literally; `replace` would expand `$&`.
     const parts = text.split(oldText);
@@ -37,7 +37,7 @@ function editText(text: string, { oldText, newText, replaceAll }: Edit): EditRes
   const [span] = spans;
   if (!span) return { kind: "none" };
   if (spans.length > 1) return { kind: "many", count: spans.length, isFuzzy: true };
-  const replacement = oldText.includes("\n") ? reindented(text.slice(span.from, span.to), oldText, newText) : newText;
+  const replacement = oldText.includes("\n") ? reindent(text.slice(span.from, span.to), oldText, newText) : newText;
   return {
     kind: "replaced",
     text: text.slice(0, span.from) + replacement + text.slice(span.to),
@@ -46,8 +46,8 @@ function editText(text: string, { oldText, newText, replaceAll }: Edit): EditRes
   };
 }
 
-/** Overlapping ones too: each is a place that could be meant. */
-function occurrences(text: string, part: string): number {
+/** Counts where a part is in a text, overlapping places too: each could be meant. */
+function countOccurrences(text: string, part: string): number {
   let count = 0;
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) count += 1;
   return count;
@@ -58,15 +58,15 @@ interface Span {
   readonly to: number;
 }
 
-function normalized(text: string): string {
+function normalizeSpacing(text: string): string {
   return text.replace(/\r$/, "").replace(/[ \t]+/g, " ");
 }
 
-/** Whole lines of the text that are the lines searched for but for spacing. */
+/** Finds whole lines of the text that differ from those of `part` in spacing only. */
 function findLines(text: string, part: string): Span[] {
   const searched = withoutLastBreak(part)
     .split("\n")
-    .map((line) => normalized(line).trim());
+    .map((line) => normalizeSpacing(line).trim());
   const lines = text.split("\n");
   const starts: number[] = [];
   let offset = 0;
@@ -75,7 +75,7 @@ function findLines(text: string, part: string): Span[] {
     offset += line.length + 1;
   }
   const endsWithBreak = part.endsWith("\n");
-  const plain = lines.map((line) => normalized(line).trim());
+  const plain = lines.map((line) => normalizeSpacing(line).trim());
   const spans: Span[] = [];
   for (let first = 0; first + searched.length <= lines.length; first += 1) {
     if (!searched.every((line, index) => plain[first + index] === line)) continue;
@@ -93,20 +93,20 @@ function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, "");
 }
 
-/** A part of one line, but for the spacing inside of it. */
+/** Finds places within a line that differ from `part` in spacing only. */
 function findInLine(text: string, part: string): Span[] {
-  const words = normalized(part).trim().split(" ");
+  const words = normalizeSpacing(part).trim().split(" ");
   if (words[0] === "") return [];
   const spans: Span[] = [];
   const first = words[0] ?? "";
   for (let at = text.indexOf(first); at >= 0; at = text.indexOf(first, at + 1)) {
-    const to = endOfWords(text, at, words);
+    const to = findEndOfWords(text, at, words);
     if (to !== undefined) spans.push({ from: at, to });
   }
   return spans;
 }
 
-function endOfWords(text: string, start: number, words: readonly string[]): number | undefined {
+function findEndOfWords(text: string, start: number, words: readonly string[]): number | undefined {
   let at = start;
   for (const [index, word] of words.entries()) {
     if (index > 0) {
@@ -120,8 +120,8 @@ function endOfWords(text: string, start: number, words: readonly string[]): numb
   return at;
 }
 
-/** The new lines at the depth of those they replace. A line that was only repeated stays as the file had it. */
-function reindented(found: string, oldText: string, newText: string): string {
+/** Brings the new lines to the depth of those they replace. A line that was only repeated stays as the file had it. */
+function reindent(found: string, oldText: string, newText: string): string {
   const foundLines = found.split("\n");
   const oldLines = oldText.split("\n");
   const fileIndent = indentOf(foundLines.find((line) => line.trim() !== "") ?? "");

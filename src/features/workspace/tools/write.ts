@@ -6,7 +6,7 @@ import { normalizePath, parentOf, ROOT } from "../paths.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";
 import type { WriteOperations } from "./operations.ts";
-import { shownDiff, withoutDiff } from "./shown-diff.ts";
+import { renderDiff, withoutDiff } from "./render-diff.ts";
 
 export interface WriteInput {
   path: string;
@@ -16,7 +16,7 @@ export interface WriteInput {
 export type WriteOutput = ToolFailure | { path: string; bytesWritten: number; lines: number; diff?: string };
 
 /** @example const tools = { write: createWriteTool({ ops: workspace }) }; */
-export function createWriteTool({ ops }: { readonly ops: WriteOperations }): Tool<WriteInput, WriteOutput> {
+export function createWriteTool(options: { readonly ops: WriteOperations }): Tool<WriteInput, WriteOutput> {
   return tool({
     description:
       "Writes a file of the workspace: creates it, with the directories above it, or replaces all of its content. Use edit to change a part of a file.",
@@ -24,7 +24,7 @@ export function createWriteTool({ ops }: { readonly ops: WriteOperations }): Too
       path: { type: "string", description: "Absolute path of the file" },
       content: { type: "string", description: "The whole content" }
     }),
-    execute: (input) => orFailure(() => writeWithDiff(ops, input)),
+    execute: (input) => orFailure(() => writeWithDiff(options.ops, input)),
     toModelOutput: ({ output }) => withoutDiff(output)
   });
 }
@@ -36,7 +36,7 @@ async function writeWithDiff(ops: WriteOperations, { path, content }: WriteInput
   const parent = parentOf(target);
   if (parent !== ROOT) await ops.mkdir(parent, { recursive: true });
   await ops.writeFile(target, content);
-  const diff = before === undefined || before?.includes("\0") ? undefined : shownDiff(target, before, content);
+  const diff = before === undefined || before?.includes("\0") ? undefined : renderDiff(target, before, content);
   return {
     path: target,
     bytesWritten: byteLength(content),

@@ -6,8 +6,8 @@ import { countLines, MAX_DIFF_LINES, unifiedDiff } from "../../../util/diff.ts";
 const MAX_DIFF_CHARS = 20_000;
 const MAX_COMPARED_CHARS = 2_000_000;
 
-/** Undefined when there is nothing to show, or too much to compare. */
-export function shownDiff(path: string, before: string | null, after: string): string | undefined {
+/** Prints a change as a unified diff. Undefined when there is nothing to show, or too much to compare. */
+export function renderDiff(path: string, before: string | null, after: string): string | undefined {
   const old = before ?? "";
   if (old.length + after.length > MAX_COMPARED_CHARS) return undefined;
   if (countLines(old) > MAX_DIFF_LINES || countLines(after) > MAX_DIFF_LINES) return undefined;
@@ -17,7 +17,7 @@ export function shownDiff(path: string, before: string | null, after: string): s
   return `${kept}\n... (${countLines(diff) - countLines(kept)} more lines)\n`;
 }
 
-/** The output without what is for people only. */
+/** Gives the model the output without the diff. */
 export function withoutDiff(output: unknown): { type: "json"; value: JSONValue } | { type: "text"; value: string } {
   if (typeof output === "string") return { type: "text", value: output };
   const plain = typeof output === "object" && output !== null ? { ...output, diff: undefined } : output;
