@@ -160,39 +160,6 @@ export class CustomSessionError extends ThinkError {
   }
 }
 
-/** `configureChannels()` or `getMessengers()` declares what cannot be. */
-export class ChannelDefinitionError extends ThinkError {
-  constructor(problem: string) {
-    super({
-      code: "channel-definition",
-      message: `The channels of this agent cannot be used: ${problem}.`,
-      hint: "Give each channel its own id, and keep the id web for the built-in chat."
-    });
-  }
-}
-
-/** `getMessengers()` returned something else than messengers. */
-export class MessengerMapError extends ThinkError {
-  constructor() {
-    super({
-      code: "messenger-map",
-      message: "getMessengers() must return an object of messengers.",
-      hint: "Make each with its provider's function, such as telegramMessenger(), or with chatSdkMessenger()."
-    });
-  }
-}
-
-/** A notice has no way to its channel. */
-export class NoSurfaceError extends ThinkError {
-  constructor(channel: string, why: string) {
-    super({
-      code: "channel-no-surface",
-      message: `Nothing can be delivered to the channel "${channel}": ${why}.`,
-      hint: "Register the channel, and name a thread for a notice outside its own turns."
-    });
-  }
-}
-
 /** A class of `everthink/core` without the capability. */
 export class NoSubmissionsError extends ThinkError {
   constructor() {

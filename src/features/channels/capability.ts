@@ -5,7 +5,7 @@ import type { PendingApproval } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
 import { workspace } from "../workspace/capability.ts";
 import { capability, chatCapability } from "../../feature/capability.ts";
-import { MessengerMapError } from "../../feature/errors.ts";
+import { channelErrors } from "./errors.ts";
 import { isOverridden } from "../../feature/members.ts";
 import type { ChatOptions, StreamCallback } from "../../feature/stream-callback.ts";
 import { openChannels } from "./feature.ts";
@@ -201,6 +201,6 @@ export const messengers = chatCapability<MessengersFeature>({
   carried: {
     method: "getMessengers",
     read: (agent) => channels.of(agent).declared.messengers,
-    refuse: () => new MessengerMapError()
+    refuse: channelErrors.MessengerMapError
   }
 });

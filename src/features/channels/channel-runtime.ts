@@ -26,7 +26,7 @@ import type {
   MessengerOrigin,
   MessengersFeature
 } from "./channels.ts";
-import { NoSurfaceError } from "../../feature/errors.ts";
+import { channelErrors } from "./errors.ts";
 import { decidedApprovals } from "../inspection/inspection-approvals.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ActionMembers } from "../actions/capability.ts";
@@ -101,14 +101,14 @@ export class ChannelRuntime {
     const threadId = thread ?? (origin?.messengerId === channel ? origin.thread.id : undefined);
     // Messengers are the root's: a sub-agent of another class need not declare them.
     const isOfRoot = !definition && this.#root() !== undefined && threadId !== undefined;
-    if (!definition && !isOfRoot) throw new NoSurfaceError(channel, "it is not registered");
+    if (!definition && !isOfRoot) throw channelErrors.NoSurfaceError(channel, "it is not registered");
     if (!definition || definition.kind === "messenger") {
-      if (threadId === undefined) throw new NoSurfaceError(channel, "a messenger needs a thread to post to");
+      if (threadId === undefined) throw channelErrors.NoSurfaceError(channel, "a messenger needs a thread to post to");
       const key = `notice:${this.#services.ids.next()}`;
       return this.receive({ do: "post", notice: { messengerId: channel, threadId, message: text, key } });
     }
     if (!definition.surface)
-      throw new NoSurfaceError(channel, `the kind "${definition.kind}" has no surface outside a turn`);
+      throw channelErrors.NoSurfaceError(channel, `the kind "${definition.kind}" has no surface outside a turn`);
     const surface = definition.surface({ channelId: channel, ...(threadId !== undefined && { thread: threadId }) });
     for (const piece of splitBy(definition, text)) {
       await surface.post(piece, { kind, turnEnded: this.active() === undefined });
@@ -126,7 +126,7 @@ export class ChannelRuntime {
 
   async fetchAttachment(attachment: FetchableAttachment, messengerId: string | undefined): Promise<ArrayBuffer> {
     const id = messengerId ?? this.messengerOrigin()?.messengerId;
-    if (id === undefined) throw new NoSurfaceError("", "no messenger is behind this conversation; name one");
+    if (id === undefined) throw channelErrors.NoSurfaceError("", "no messenger is behind this conversation; name one");
     // Functions and what the provider sent do not cross to another object.
     const { name, mediaType, size, url, fetchMetadata } = attachment;
     const plainAttachment = JSON.parse(
@@ -146,7 +146,7 @@ export class ChannelRuntime {
 
   #messengers(channel: string): MessengersFeature {
     const found = messengers.find(this.#agent);
-    if (!found) throw new NoSurfaceError(channel, "the root agent has no messengers");
+    if (!found) throw channelErrors.NoSurfaceError(channel, "the root agent has no messengers");
     return found;
   }
 

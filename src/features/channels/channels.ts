@@ -6,7 +6,7 @@ import type { EventPayloads } from "../../observe/events.ts";
 import type { TurnView } from "../../turn/turn.ts";
 import type { FetchableAttachment } from "./capability.ts";
 import type { CarriesFeature, ChannelPolicy, Feature, TurnPart } from "../../feature/feature.ts";
-import { ChannelDefinitionError } from "../../feature/errors.ts";
+import { channelErrors } from "./errors.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 export type ChannelKind = "web" | "messenger" | "voice" | "custom";
@@ -195,12 +195,12 @@ export function resolveChannels(
 ): ReadonlyMap<string, NormalizedChannelDefinition> {
   const channels = new Map([["web", WEB]]);
   for (const [id, channel] of Object.entries(configured)) {
-    if (id === "web" && channel.kind !== "web") throw new ChannelDefinitionError(RESERVED_WEB);
+    if (id === "web" && channel.kind !== "web") throw channelErrors.ChannelDefinitionError(RESERVED_WEB);
     channels.set(id, id === "web" ? { ...WEB, ...channel } : normalizedOf(id, channel));
   }
   for (const [id, messenger] of Object.entries(messengers)) {
-    if (id === "web") throw new ChannelDefinitionError(RESERVED_WEB);
-    if (channels.has(id)) throw new ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
+    if (id === "web") throw channelErrors.ChannelDefinitionError(RESERVED_WEB);
+    if (channels.has(id)) throw channelErrors.ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
     channels.set(id, normalizedOf(id, messengerChannel(messenger)));
   }
   return channels;

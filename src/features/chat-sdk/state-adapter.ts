@@ -1,32 +1,12 @@
 // The Chat SDK's `StateAdapter` over facets of an agent: threads and keys are spread over them by name.
 import type { Agent } from "../../agent/agent.ts";
 import { getCurrentAgent } from "../../agent/context.ts";
-import { ThinkError } from "../../util/errors.ts";
+import { chatSdkErrors } from "./errors.ts";
 import { ChatSdkStateAgent, type StateOperation } from "./state-agent.ts";
 import type { ChatLock, QueueEntry } from "./state-store.ts";
 
 const DEFAULT_SHARD = "default";
 const THREAD_PREFIXES = ["thread-state:", "channel-state:", "msg-history:", "transcripts:user:"];
-
-export class StateNotConnectedError extends ThinkError {
-  constructor() {
-    super({
-      code: "chat-sdk-not-connected",
-      message: "The state of the messengers is not connected.",
-      hint: "The Chat SDK calls connect() when it starts; code of your own must do so before."
-    });
-  }
-}
-
-export class NoStateParentError extends ThinkError {
-  constructor() {
-    super({
-      code: "chat-sdk-no-parent",
-      message: "createChatSdkState() was called outside an agent.",
-      hint: "Call it in a method of the agent, or give it { parent: this }."
-    });
-  }
-}
 
 export interface ChatSdkStateOptions {
   /** The class of the facets, exported from the Worker's entry. Default ChatSdkStateAgent. */
@@ -57,7 +37,7 @@ export function defaultKeyShard(key: string): string | undefined {
  */
 export function createChatSdkState(options: ChatSdkStateOptions = {}): ChatSdkStateAdapter {
   const parent = options.parent ?? getCurrentAgent().agent;
-  if (!parent) throw new NoStateParentError();
+  if (!parent) throw chatSdkErrors.NoStateParentError();
   return new ChatSdkStateAdapter({ ...options, parent });
 }
 
@@ -151,7 +131,7 @@ export class ChatSdkStateAdapter {
   }
 
   async #ask(shard: string, operation: StateOperation, args: readonly unknown[]): Promise<unknown> {
-    if (!this.#isConnected) throw new StateNotConnectedError();
+    if (!this.#isConnected) throw chatSdkErrors.StateNotConnectedError();
     const { parent, agent = ChatSdkStateAgent } = this.#options;
     const facet = await parent.subAgent(agent, shard);
     return facet.chatSdkState(operation, args);

@@ -2,7 +2,7 @@
 // what has expired is never read. The agent around it schedules the clean-up.
 import type { Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
-import { ThinkError } from "../../util/errors.ts";
+import { chatSdkErrors } from "./errors.ts";
 import { CHAT_SDK_TABLES } from "./tables.ts";
 
 export interface ChatLock {
@@ -14,29 +14,6 @@ export interface ChatLock {
 export interface QueueEntry {
   readonly enqueuedAt: number;
   readonly expiresAt: number;
-}
-
-/** An entry without its times cannot be ordered or dropped. */
-export class QueueEntryError extends ThinkError {
-  constructor() {
-    super({
-      code: "chat-sdk-queue-entry",
-      message: "An entry of a queue needs the numbers enqueuedAt and expiresAt.",
-      hint: "The Chat SDK sets them; an entry of your own must have them, too."
-    });
-  }
-}
-
-/** What is stored under a key is not JSON: another writer was there. */
-export class StoredValueError extends ThinkError {
-  constructor(key: string, cause: unknown) {
-    super({
-      code: "chat-sdk-stored-value",
-      message: `The value of "${key}" in the state of a messenger cannot be read.`,
-      hint: "Only createChatSdkState() writes these tables. Delete the row to go on.",
-      cause
-    });
-  }
 }
 
 const EXPIRING = ["locks", "cache", "queue", "lists"] as const;
@@ -104,7 +81,7 @@ export class ChatSdkStateStore {
   /** The newest `maxSize` are kept. Answers how many wait. */
   enqueue(threadId: string, entry: QueueEntry, maxSize: number): number {
     const { enqueuedAt, expiresAt } = entry;
-    if (typeof enqueuedAt !== "number" || typeof expiresAt !== "number") throw new QueueEntryError();
+    if (typeof enqueuedAt !== "number" || typeof expiresAt !== "number") throw chatSdkErrors.QueueEntryError();
     this.#tables.run(
       `INSERT INTO chat_sdk_state_queue (thread_id, value, enqueued_at, expires_at) VALUES (?, ?, ?, ?)`,
       threadId,
@@ -242,6 +219,6 @@ function parsed(key: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new StoredValueError(key, error);
+    throw chatSdkErrors.StoredValueError(key, error);
   }
 }

@@ -4,7 +4,7 @@ import type { CarriesFeature } from "../../feature/feature.ts";
 import type { ChannelDeliveryPolicy, MessengersFeature } from "../channels/channels.ts";
 import type { MessengerAttachmentPolicy } from "./attachments.ts";
 import type { ChatAdapter } from "./chat-adapter.ts";
-import { MessengerDefinitionError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import type { ChatSdkEventInput, MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 
@@ -142,9 +142,10 @@ export function normalizeMessengers(messengers: Readonly<Record<string, Messenge
 
 function normalizedOf(id: string, definition: MessengerDefinition): NormalizedMessenger {
   const path = definition.path ?? `/messengers/${id}/webhook`;
-  if (!path.startsWith("/")) throw new MessengerDefinitionError(id, 'its path must start with "/"');
-  if (/[?#]/.test(path)) throw new MessengerDefinitionError(id, "its path must not include query or hash");
-  if (definition.verifyWebhook === undefined) throw new MessengerDefinitionError(id, "it requires verifyWebhook");
+  if (!path.startsWith("/")) throw messengerErrors.MessengerDefinitionError(id, 'its path must start with "/"');
+  if (/[?#]/.test(path)) throw messengerErrors.MessengerDefinitionError(id, "its path must not include query or hash");
+  if (definition.verifyWebhook === undefined)
+    throw messengerErrors.MessengerDefinitionError(id, "it requires verifyWebhook");
   return {
     ...definition,
     id,
@@ -168,7 +169,7 @@ function refuseDuplicates(
   const known = new Set<string>();
   for (const messenger of messengers) {
     const value = valueOf(messenger);
-    if (known.has(value)) throw new MessengerDefinitionError(messenger.id, `${problem}: ${value}`);
+    if (known.has(value)) throw messengerErrors.MessengerDefinitionError(messenger.id, `${problem}: ${value}`);
     known.add(value);
   }
 }

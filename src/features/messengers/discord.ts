@@ -4,7 +4,7 @@ import type { Messenger, MessengerConnectionInit, MessengerPace, ProviderOptions
 import { DiscordAdapter, type DiscordToken } from "./discord/adapter.ts";
 import { DiscordGateway } from "./discord/gateway.ts";
 import { discordSignatureVerifier, isDiscordPublicKey } from "./discord/signature.ts";
-import { MessengerDefinitionError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
 
 /** Checked with Discord's documentation in November 2026: 2,000 characters, five writes in five seconds in a channel. */
@@ -44,13 +44,13 @@ export interface DiscordMessengerOptions extends ProviderOptions {
  */
 export function discordMessenger(options: DiscordMessengerOptions): Messenger {
   const { token, applicationId, publicKey, apiUrl, gateway = false, ...common } = options;
-  if (!token) throw new MessengerDefinitionError("discord", "it requires token");
-  if (!applicationId) throw new MessengerDefinitionError("discord", "it requires applicationId");
+  if (!token) throw messengerErrors.MessengerDefinitionError("discord", "it requires token");
+  if (!applicationId) throw messengerErrors.MessengerDefinitionError("discord", "it requires applicationId");
   if (!publicKey && common.verifyWebhook === undefined) {
-    throw new MessengerDefinitionError("discord", "it requires publicKey, or an explicit verifyWebhook");
+    throw messengerErrors.MessengerDefinitionError("discord", "it requires publicKey, or an explicit verifyWebhook");
   }
   if (publicKey !== undefined && !isDiscordPublicKey(publicKey)) {
-    throw new MessengerDefinitionError("discord", "its publicKey must be 64 hexadecimal digits");
+    throw messengerErrors.MessengerDefinitionError("discord", "its publicKey must be 64 hexadecimal digits");
   }
   return providerMessenger(common, {
     provider: "discord",

@@ -1,46 +1,29 @@
-import { ThinkError } from "../../util/errors.ts";
+import { errorTable, ThinkError } from "../../util/errors.ts";
 
-/** A messenger of `getMessengers()` is declared in a way that cannot work, or not safely. */
-export class MessengerDefinitionError extends ThinkError {
-  constructor(messengerId: string, problem: string) {
-    super({
-      code: "messenger-definition",
-      message: `The messenger "${messengerId}" cannot be used: ${problem}.`,
-      hint: "See docs/messengers.md. A webhook is verified, or verifyWebhook is literally false."
-    });
-  }
-}
-
-/** The adapter's package could not be loaded. */
-export class AdapterMissingError extends ThinkError {
-  constructor(packageName: string, cause: unknown) {
-    super({
-      code: "messenger-adapter-missing",
-      message: "This messenger cannot be reached now.",
-      hint: `Install ${packageName} beside everthink: it is an optional peer dependency.`,
-      cause
-    });
-  }
-}
-
-/** More messages wait than are kept: the provider is told to send them again later. */
-export class InboxFullError extends ThinkError {
-  constructor(limit: number) {
-    super({
-      code: "messenger-inbox-full",
-      message: "Too many messages are waiting for an answer.",
-      hint: `${limit} events wait; the webhook was answered with 503, and the provider will repeat it.`
-    });
-  }
-}
-
-/** Telegram did not take the address of the webhook. */
-export class TelegramRefusedError extends ThinkError {
-  constructor(reason: string) {
-    super({
-      code: "telegram-refused",
-      message: `Telegram did not set the webhook: ${reason}.`,
-      hint: "The token is BotFather's, the address begins with https://, the secret has only A-Z, a-z, 0-9, _ and -."
-    });
-  }
-}
+export const messengerErrors = errorTable(ThinkError, {
+  /** A messenger of `getMessengers()` is declared in a way that cannot work, or not safely. */
+  MessengerDefinitionError: (messengerId: string, problem: string) => ({
+    code: "messenger-definition",
+    message: `The messenger "${messengerId}" cannot be used: ${problem}.`,
+    hint: "See docs/messengers.md. A webhook is verified, or verifyWebhook is literally false."
+  }),
+  /** The adapter's package could not be loaded. */
+  AdapterMissingError: (packageName: string, cause: unknown) => ({
+    code: "messenger-adapter-missing",
+    message: "This messenger cannot be reached now.",
+    hint: `Install ${packageName} beside everthink: it is an optional peer dependency.`,
+    cause
+  }),
+  /** More messages wait than are kept: the provider is told to send them again later. */
+  InboxFullError: (limit: number) => ({
+    code: "messenger-inbox-full",
+    message: "Too many messages are waiting for an answer.",
+    hint: `${limit} events wait; the webhook was answered with 503, and the provider will repeat it.`
+  }),
+  /** Telegram did not take the address of the webhook. */
+  TelegramRefusedError: (reason: string) => ({
+    code: "telegram-refused",
+    message: `Telegram did not set the webhook: ${reason}.`,
+    hint: "The token is BotFather's, the address begins with https://, the secret has only A-Z, a-z, 0-9, _ and -."
+  })
+});

@@ -11,7 +11,7 @@ import { AskedApprovals } from "./approvals.ts";
 import { postableOf } from "./attached.ts";
 import { fetchAttachment } from "./attachments.ts";
 import { normalizeMessengers, type MessengerConnection, type MessengerDefinition } from "./definition.ts";
-import { MessengerDefinitionError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import { TurnFollower } from "./follower.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
@@ -93,7 +93,7 @@ export function openMessengers(host: ChatServices): MessengersFeature {
   async function take(call: MessengerCall): Promise<void> {
     if (call.do === "post") {
       const { key, messengerId, threadId, message } = call.notice;
-      if (!intakeOf(messengerId)) throw new MessengerDefinitionError(messengerId, "it is not declared");
+      if (!intakeOf(messengerId)) throw messengerErrors.MessengerDefinitionError(messengerId, "it is not declared");
       inbox.add({ key, messengerId, threadId, job: { do: "say", message: postableOf(message) } });
     } else {
       const { turn } = call;
@@ -109,7 +109,7 @@ async function fetchOf(
   intake: Intake | undefined,
   attachment: FetchableAttachment
 ): Promise<ArrayBuffer> {
-  if (!intake) throw new MessengerDefinitionError(messengerId, "it is not declared");
+  if (!intake) throw messengerErrors.MessengerDefinitionError(messengerId, "it is not declared");
   return (await fetchAttachment(await intake.adapter(), attachment)).slice().buffer;
 }
 

@@ -3,7 +3,7 @@
 // confirmed. Everything that follows a crash is decided from these rows.
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import { InboxFullError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import type { FollowedTurn } from "../channels/channels.ts";
 import type { MessengerEvent } from "./event.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
@@ -143,7 +143,7 @@ export class Inbox {
     const waiting = this.#tables.one<{ n: number }>(
       `SELECT COUNT(*) AS n FROM cf_messenger_events WHERE reply_id IS NULL`
     );
-    if ((waiting?.n ?? 0) >= MAX_WAITING) throw new InboxFullError(MAX_WAITING);
+    if ((waiting?.n ?? 0) >= MAX_WAITING) throw messengerErrors.InboxFullError(MAX_WAITING);
     const added = this.#tables.run(
       `INSERT INTO cf_messenger_events (key, messenger, thread, event, reply_id, due_at, at)
        VALUES (?, ?, ?, ?, NULL, ?, ?) ON CONFLICT (key) DO NOTHING`,

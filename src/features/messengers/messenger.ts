@@ -1,7 +1,7 @@
 // How the class gets a messenger. It carries the feature that serves it, so only a class with messengers loads that code.
 import { FEATURE } from "../../feature/feature.ts";
 import type { Messenger, MessengerDefinition, Messengers, ProviderOptions } from "./definition.ts";
-import { MessengerDefinitionError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import { openMessengers } from "./feature.ts";
 
 /** For type inference. */
@@ -22,7 +22,7 @@ export function defineMessengers<Defined extends Messengers>(messengers: Defined
  */
 export function chatSdkMessenger(definition: MessengerDefinition): Messenger {
   if (definition.verifyWebhook === undefined) {
-    throw new MessengerDefinitionError(definition.provider, "it requires verifyWebhook");
+    throw messengerErrors.MessengerDefinitionError(definition.provider, "it requires verifyWebhook");
   }
   return { ...definition, [FEATURE]: openMessengers };
 }

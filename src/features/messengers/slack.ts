@@ -1,7 +1,7 @@
 // Slack: webhooks verified by the signing secret, answers as Markdown blocks that are posted and edited, approvals as
 // buttons. Over `fetch` alone: the provider needs no further package.
 import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
-import { MessengerDefinitionError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
 import { SlackAdapter, type SlackToken } from "./slack/adapter.ts";
 import type { SlackWorkspace } from "./slack/webhook.ts";
@@ -44,9 +44,9 @@ export interface SlackMessengerOptions extends ProviderOptions {
  */
 export function slackMessenger(options: SlackMessengerOptions): Messenger {
   const { token, signingSecret, botUserId, apiUrl, ...common } = options;
-  if (!token) throw new MessengerDefinitionError("slack", "it requires token");
+  if (!token) throw messengerErrors.MessengerDefinitionError("slack", "it requires token");
   if (!signingSecret && common.verifyWebhook === undefined) {
-    throw new MessengerDefinitionError("slack", "it requires signingSecret, or an explicit verifyWebhook");
+    throw messengerErrors.MessengerDefinitionError("slack", "it requires signingSecret, or an explicit verifyWebhook");
   }
   return providerMessenger(common, {
     provider: "slack",

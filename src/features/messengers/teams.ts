@@ -1,7 +1,7 @@
 // Microsoft Teams: webhooks verified by the Bot Framework's signature, answers posted complete, approvals as cards with
 // buttons. Over `fetch` alone: the provider needs no further package.
 import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
-import { MessengerDefinitionError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
 import { TeamsAdapter, type TeamsAdapterOptions, type TeamsToken } from "./teams/adapter.ts";
 import { teamsTokenVerifier } from "./teams/token.ts";
@@ -49,8 +49,9 @@ export interface TeamsMessengerOptions extends ProviderOptions {
 export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
   const { appId, appPassword, token, tenantId, serviceUrls, openIdUrl, ...common } = options;
   const { tenants = tenantId === undefined ? undefined : [tenantId], ...rest } = common;
-  if (!appId) throw new MessengerDefinitionError("teams", "it requires appId");
-  if (!appPassword && !token) throw new MessengerDefinitionError("teams", "it requires appPassword or token");
+  if (!appId) throw messengerErrors.MessengerDefinitionError("teams", "it requires appId");
+  if (!appPassword && !token)
+    throw messengerErrors.MessengerDefinitionError("teams", "it requires appPassword or token");
   const adapterOptions: TeamsAdapterOptions = {
     appId,
     userName: rest.userName,

@@ -1,5 +1,5 @@
 // Where Telegram sends a bot's webhooks. Without an adapter: the command line uses it, too.
-import { TelegramRefusedError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 
 export interface TelegramWebhookOptions {
   /** From BotFather. */
@@ -20,5 +20,5 @@ export async function setTelegramWebhook(options: TelegramWebhookOptions): Promi
     body: JSON.stringify({ url, secret_token: secretToken, allowed_updates: ["message", "callback_query"] })
   });
   const answer = (await response.json()) as { ok?: boolean; description?: string };
-  if (answer.ok !== true) throw new TelegramRefusedError(answer.description ?? `status ${response.status}`);
+  if (answer.ok !== true) throw messengerErrors.TelegramRefusedError(answer.description ?? `status ${response.status}`);
 }

@@ -2,7 +2,7 @@
 import { withEscapedTexts } from "./card.ts";
 import type { ChatAdapter, ChatPostable } from "./chat-adapter.ts";
 import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
-import { AdapterMissingError, MessengerDefinitionError } from "./errors.ts";
+import { messengerErrors } from "./errors.ts";
 import { LOGGER } from "./chat-adapter.ts";
 import { providerMessenger } from "./messenger.ts";
 import { isSameSecret } from "../../util/same-secret.ts";
@@ -49,10 +49,11 @@ export interface TelegramMessengerOptions extends ProviderOptions {
  */
 export function telegramMessenger(options: TelegramMessengerOptions): Messenger {
   const { token, secretToken, apiBaseUrl, apiUrl = apiBaseUrl, mode = "webhook", ...common } = options;
-  if (mode !== "webhook") throw new MessengerDefinitionError("telegram", "only the mode webhook is supported");
-  if (!token) throw new MessengerDefinitionError("telegram", "it requires token");
+  if (mode !== "webhook")
+    throw messengerErrors.MessengerDefinitionError("telegram", "only the mode webhook is supported");
+  if (!token) throw messengerErrors.MessengerDefinitionError("telegram", "it requires token");
   if (!secretToken && common.verifyWebhook === undefined) {
-    throw new MessengerDefinitionError("telegram", "it requires secretToken, or an explicit verifyWebhook");
+    throw messengerErrors.MessengerDefinitionError("telegram", "it requires secretToken, or an explicit verifyWebhook");
   }
   return providerMessenger(common, {
     provider: "telegram",
@@ -85,7 +86,7 @@ interface AdapterOptions {
 
 async function openAdapter({ token, userName, secretToken, apiUrl }: AdapterOptions): Promise<ChatAdapter> {
   const { createTelegramAdapter } = await import("@chat-adapter/telegram").catch((error: unknown) => {
-    throw new AdapterMissingError("@chat-adapter/telegram", error);
+    throw messengerErrors.AdapterMissingError("@chat-adapter/telegram", error);
   });
   const adapter = createTelegramAdapter({
     botToken: token,

@@ -1,5 +1,5 @@
 // Failures of the file system as programs know them: the message starts with the POSIX code, and `code` is that code.
-import { ThinkError } from "../../util/errors.ts";
+import { errorTable, ThinkError } from "../../util/errors.ts";
 
 export type FileErrorCode =
   | "EEXIST"
@@ -29,24 +29,17 @@ export class FileError extends ThinkError {
   }
 }
 
-/** The settings of a workspace contradict each other, or those it was opened with before. */
-export class WorkspaceSetupError extends ThinkError {
-  constructor(message: string, hint: string) {
-    super({ code: "workspace-setup", message, hint });
-  }
-}
-
-/** A class or a call needs bash, and its interpreter is missing. `cause` is why it could not be loaded. */
-export class BashMissingError extends ThinkError {
-  constructor(cause?: unknown) {
-    super({
-      code: "bash-missing",
-      message: "The tool bash needs the package just-bash, which is not installed.",
-      hint: "Run `npm install just-bash`, or set `workspaceBash = false`.",
-      cause
-    });
-  }
-}
+export const workspaceErrors = errorTable(ThinkError, {
+  /** The settings of a workspace contradict each other, or those it was opened with before. */
+  WorkspaceSetupError: (message: string, hint: string) => ({ code: "workspace-setup", message, hint }),
+  /** A class or a call needs bash, and its interpreter is missing. `cause` is why it could not be loaded. */
+  BashMissingError: (cause?: unknown) => ({
+    code: "bash-missing",
+    message: "The tool bash needs the package just-bash, which is not installed.",
+    hint: "Run `npm install just-bash`, or set `workspaceBash = false`.",
+    cause
+  })
+});
 
 /** A glob or an expression is wrong, too large, or not supported. */
 export class PatternError extends ThinkError {

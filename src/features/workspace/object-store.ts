@@ -1,7 +1,7 @@
 // Large files in R2. An object is never overwritten: each content has a key of its own, and the entry's row says which
 // one counts. A key is written down as garbage before its object is made and struck out by the commit that uses it, so
 // whatever a crash leaves behind is found and deleted later.
-import { FileError, WorkspaceSetupError } from "./errors.ts";
+import { FileError, workspaceErrors } from "./errors.ts";
 import { checkSize, type StagedContent } from "./store/contents.ts";
 
 /** An `R2Bucket`, as far as it is used. */
@@ -52,7 +52,7 @@ export class ObjectStore {
   newKey(path: string): string {
     const prefix = this.#prefix();
     if (prefix === undefined || prefix === "")
-      throw new WorkspaceSetupError(
+      throw workspaceErrors.WorkspaceSetupError(
         "A large file cannot be stored: the workspace does not know where in the bucket.",
         "Give the workspace `r2Prefix`, or `name`."
       );
@@ -116,7 +116,7 @@ export class ObjectStore {
 
   #bucket(path: string): ObjectBucket {
     if (this.#given) return this.#given;
-    throw new WorkspaceSetupError(
+    throw workspaceErrors.WorkspaceSetupError(
       `The content of ${path} is in R2, and this workspace has no bucket.`,
       "Give the workspace the bucket as `r2`."
     );

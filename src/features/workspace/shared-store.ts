@@ -1,7 +1,7 @@
 // What every workspace on one database and namespace has in common: the tables, and where large files go. Two that
 // disagree about the latter would lose each other's files, so the second one is refused.
 import type { Sql } from "../../host/ports.ts";
-import { WorkspaceSetupError } from "./errors.ts";
+import { workspaceErrors } from "./errors.ts";
 import type { ObjectBucket } from "./object-store.ts";
 import { openRunner, type Runner, type SqlSource } from "./store/sql.ts";
 import { Tables } from "./store/tables.ts";
@@ -23,7 +23,7 @@ const stores = new WeakMap<object, Map<string, SharedStore>>();
 /** Opens the store of a database and namespace. Throws WorkspaceSetupError that names each setting that differs from those in use. */
 export function openStore(source: SqlSource | Sql, namespace: string, settings: StoreSettings): SharedStore {
   if (typeof source !== "object" || source === null)
-    throw new WorkspaceSetupError(
+    throw workspaceErrors.WorkspaceSetupError(
       "The workspace was given no database.",
       "Pass `sql`, for example this.ctx.storage.sql."
     );
@@ -46,7 +46,7 @@ function refuseDifferent(old: StoreSettings, next: StoreSettings, namespace: str
     .filter((name) => old[name] !== next[name])
     .map((name) => `${name} was ${print(old[name])} and is ${print(next[name])}`);
   if (differences.length === 0) return;
-  throw new WorkspaceSetupError(
+  throw workspaceErrors.WorkspaceSetupError(
     `The workspace "${namespace}" is already open with other settings: ${differences.join("; ")}.`,
     "Open it everywhere with the same settings, or give the second one a `namespace` of its own."
   );

@@ -9,7 +9,7 @@ import type {
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { contentOf } from "./content.ts";
 import { ChunkParts } from "./parts.ts";
-import { requestOf } from "./prompt.ts";
+import { readRequest } from "./prompt.ts";
 
 type StreamResult = Awaited<ReturnType<LanguageModelV3["doStream"]>>;
 
@@ -28,7 +28,7 @@ export class AgentModel implements LanguageModelV3 {
   }
 
   async doStream({ prompt, tools = [], abortSignal }: LanguageModelV3CallOptions): Promise<StreamResult> {
-    const message = requestOf(prompt, this.#answer);
+    const message = readRequest(prompt, this.#answer);
     const own = tools.flatMap((tool) => (tool.type === "function" ? [tool] : []));
     const clientTools = own.map(({ name, description, inputSchema }) => ({
       name,

@@ -2,16 +2,16 @@
 // because it takes seconds where modules are fetched one by one. Whether the model is offered the tool is decided without
 // loading it, where that can be known. Bundlers leave an import inside of try...catch alone when the package is not
 // installed, and it fails here.
-import { BashMissingError } from "../errors.ts";
+import { workspaceErrors } from "../errors.ts";
 import { err, ok, type Result } from "../../../util/result.ts";
-import { errorMessage } from "../../../util/errors.ts";
+import { errorMessage, type ThinkError } from "../../../util/errors.ts";
 import { lazyModule } from "../../../host/lazy-module.ts";
 import type { ShellModule } from "./interpreter.ts";
 
 /** Messages with which Node, workerd and Vite say that there is no such module. */
 const NOT_INSTALLED = /cannot find (?:package|module)|no such module|could not resolve|failed to resolve/i;
 
-type LoadedShell = Result<ShellModule, BashMissingError>;
+type LoadedShell = Result<ShellModule, ThinkError>;
 
 /** The result of the one attempt to load it; undefined until then. */
 let outcome: LoadedShell | undefined;
@@ -22,7 +22,7 @@ async function importShell(): Promise<LoadedShell> {
     outcome = ok(await import("just-bash"));
   } catch (error) {
     if (!NOT_INSTALLED.test(errorMessage(error))) console.warn("bash is not offered: just-bash does not load.", error);
-    outcome = err(new BashMissingError(error));
+    outcome = err(workspaceErrors.BashMissingError(error));
   }
   return outcome;
 }
@@ -30,7 +30,7 @@ async function importShell(): Promise<LoadedShell> {
 export const loadShell = lazyModule(importShell);
 
 /** Whether a script can be run. Loads the interpreter only where that is the only way to know. */
-export async function findShell(): Promise<Result<true, BashMissingError>> {
+export async function findShell(): Promise<Result<true, ThinkError>> {
   if (outcome === undefined && isResolved(String(importShell), "just-bash")) return ok(true);
   const shell = await loadShell();
   return shell.ok ? ok(true) : shell;

@@ -4,7 +4,7 @@
 import type { Sql, SqlRow, SqlValue } from "../../../host/ports.ts";
 import { portOf } from "../../../host/sql.ts";
 import type { MaybePromise } from "../../../util/maybe-promise.ts";
-import { WorkspaceSetupError } from "../errors.ts";
+import { workspaceErrors } from "../errors.ts";
 
 export type SqlParam = SqlValue;
 
@@ -61,7 +61,7 @@ export function openRunner(source: SqlSource | Sql): Runner {
   }
   if ("prepare" in source) return openAsyncRunner(async (statement) => runOnD1(source, statement));
   if ("query" in source) return openAsyncRunner(async (statement) => runOnBackend(source, statement));
-  throw new WorkspaceSetupError(
+  throw workspaceErrors.WorkspaceSetupError(
     "The workspace was given no database.",
     "`sql` must be ctx.storage.sql, a D1 database, or an object with query() and run()."
   );

@@ -1,7 +1,7 @@
 // The tables of one workspace. Owner: this folder. They are made on the first write and read as empty before; destroying
 // the agent removes them with its database. Bounds: a file has at most 100 MB, the history 20 versions a file and 64 MB.
 // The first table has the columns of the original's, so that one written by it is read as it is.
-import { WorkspaceSetupError } from "../errors.ts";
+import { workspaceErrors } from "../errors.ts";
 import { all, one, type Runner, type SqlSteps } from "./sql.ts";
 
 /** Content up to this size is part of its entry's row; renaming a directory rewrites only rows. */
@@ -27,7 +27,7 @@ export class Tables {
 
   constructor(namespace: string, runner: Runner) {
     if (!/^[a-zA-Z][a-zA-Z0-9_]*$/.test(namespace))
-      throw new WorkspaceSetupError(
+      throw workspaceErrors.WorkspaceSetupError(
         `"${namespace}" is no name for a workspace.`,
         "A namespace has letters, digits and underscores, and begins with a letter."
       );
