@@ -200,7 +200,8 @@ export function resolveChannels(
   }
   for (const [id, messenger] of Object.entries(messengers)) {
     if (id === "web") throw channelErrors.ChannelDefinitionError(RESERVED_WEB);
-    if (channels.has(id)) throw channelErrors.ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
+    if (channels.has(id))
+      throw channelErrors.ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
     channels.set(id, normalizedOf(id, messengerChannel(messenger)));
   }
   return channels;

@@ -20,7 +20,7 @@ export class PlainChatMembers {
   openAIEndpoint = false;
 
   /**
-   * This agent for code that takes an agent of the AI SDK, as `createAgentUIStreamResponse` does. Outside of the agent,
+   * Gives this agent to code that takes an agent of the AI SDK, as `createAgentUIStreamResponse` does. Outside of the agent,
    * `toAISDKAgent` of `everthink/ai-sdk` does the same over a transport.
    *
    * @example

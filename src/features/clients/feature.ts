@@ -3,7 +3,6 @@ import { runtimeOf } from "../../agent/runtime.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { socketOf, type Connection } from "../../host/connection.ts";
-import { kebabCase } from "../../util/kebab.ts";
 import { whenDone } from "../../util/maybe-promise.ts";
 import type { PlainChatMembers } from "./capability.ts";
 import { openAIResponse } from "./openai/http.ts";
@@ -18,19 +17,16 @@ const CF_CLIENT_PARAMETER = "_pk";
 const RESTARTED = { code: 1012, reason: "Restarted" };
 
 export interface PlainClientsFeature extends Feature {
-  /** For code of the agent, which may wait for the answer. Throws what `refuseNested` throws. */
+  /** The chat for code of the agent, which may wait for the answer. Throws what `refuseNested` throws. */
   chatForCode(): PlainChat;
 }
 
 export function openPlainClients(services: ChatServices): PlainClientsFeature {
-  const { turns, clock, ids, isOverridden } = services;
-  const runtime = runtimeOf(services.agent);
+  const { turns, isOverridden } = services;
   // Only agents with these members open it.
   const settings = services.agent as PlainChatMembers;
-  const newId = () => ids.next();
-  const chat = new PlainChat({ turns, submit: services.submitCommand, newId });
+  const chat = new PlainChat(services);
   const sockets = new SocketChat(chat);
-  const isReadonly = (request: Request) => runtime.connections.isReadonlyRequest(request);
   return {
     name: "plain-clients",
     chatForCode() {
@@ -43,7 +39,7 @@ export function openPlainClients(services: ChatServices): PlainClientsFeature {
     },
     receive(connection, text) {
       if (!isDedicated(connection)) return false;
-      return whenDone(sockets.receive(plainSocket(connection), text), () => true);
+      return whenDone(sockets.receive(toPlainSocket(connection), text), () => true);
     },
     disconnected(connection) {
       if (isDedicated(connection)) sockets.closed(connection);
@@ -52,19 +48,14 @@ export function openPlainClients(services: ChatServices): PlainClientsFeature {
       chat: (request, rest) => {
         // `onConnect` of the class may be where it turns clients away.
         const { plainChat = !isOverridden("onConnect") } = settings;
-        return plainChat ? chatResponse(request, rest, { chat, clock, isReadonly }) : undefined;
+        return plainChat ? chatResponse(request, rest, chat) : undefined;
       },
-      v1: (request, rest) => {
-        if (!settings.openAIEndpoint) return undefined;
-        const transcript = () => turns.transcript();
-        const modelName = kebabCase(runtime.identity.className);
-        return openAIResponse(request, rest, { chat, isReadonly, newId, transcript, modelName, clock });
-      }
+      v1: (request, rest) => (settings.openAIEndpoint ? openAIResponse(request, rest, chat) : undefined)
     },
     ready() {
       // What an earlier process was sending to a socket that outlived it is not known any more. Its client resumes.
       if (!turns.isBusy()) return;
-      for (const connection of runtime.connections.list()) {
+      for (const connection of runtimeOf(services.agent).connections.list()) {
         if (isDedicated(connection)) connection.close(RESTARTED.code, RESTARTED.reason);
       }
     }
@@ -75,7 +66,7 @@ function isDedicated(connection: Connection): boolean {
   return socketOf(connection).attachment.dedicated === true;
 }
 
-function plainSocket(connection: Connection) {
+function toPlainSocket(connection: Connection) {
   const socket = socketOf(connection);
   return {
     key: connection,

@@ -4,7 +4,7 @@ import { ToolLoopAgent, type ChatTransport, type ToolLoopAgentSettings, type Too
 import { AgentModel } from "./model.ts";
 
 export interface AISDKAgentOptions<TOOLS extends ToolSet = ToolSet> {
-  /** Leads to the agent, as for `useChat`: `new WebSocketChatTransport({ url: "…/agents/assistant/ada/chat" })`. */
+  /** The transport to the agent, as for `useChat`: `new WebSocketChatTransport({ url: "…/agents/assistant/ada/chat" })`. */
   transport: Pick<ChatTransport<UIMessage>, "sendMessages">;
   id?: string;
   /** Tools that run here. The durable agent may call them beside its own. */
@@ -12,8 +12,8 @@ export interface AISDKAgentOptions<TOOLS extends ToolSet = ToolSet> {
 }
 
 /**
- * For everything that takes an AI SDK agent: a terminal, `createAgentUIStreamResponse`, an agent's subagent.
- * The conversation is the stored one: of the prompt only the last question, or the answers to calls, is read.
+ * Makes an agent for everything that takes one of the AI SDK: a terminal, `createAgentUIStreamResponse`, an agent's
+ * subagent. The conversation is the stored one: of the prompt only the last question, or the answers to calls, is read.
  *
  * @example
  * const transport = new WebSocketChatTransport({ url: "https://example.com/agents/assistant/ada/chat" });
@@ -27,8 +27,8 @@ export function toAISDKAgent<TOOLS extends ToolSet = {}>(
     model: new AgentModel(transport),
     // A question that failed is not asked again by itself: the durable agent has its own retries.
     maxRetries: 0,
-    ...(id !== undefined && { id }),
-    ...(tools && { tools })
+    id,
+    tools
   };
   // The SDK derives further settings from the tools' types, which are not known here.
   return new ToolLoopAgent<never, TOOLS>(settings as unknown as ToolLoopAgentSettings<never, TOOLS>);

@@ -8,8 +8,8 @@ import type {
 import type { UIMessage } from "ai";
 import { isToolPart } from "../../../model/tool-part.ts";
 
-/** `shown` is what the answer had before: a result of one of its calls is of use with that call only. */
-export async function contentOf(
+/** Gathers a stream. `shown` is what the answer had before: a result of one of its calls is of use with that call only. */
+export async function gatherContent(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   shown: UIMessage | undefined
 ): Promise<LanguageModelV3GenerateResult> {
@@ -40,7 +40,7 @@ export async function contentOf(
       case "file":
         // What is not final yet is of use while it streams only.
         if (part.type === "tool-result" && part.preliminary === true) break;
-        if (part.type === "tool-result") content.push(...earlierCall(part, shown));
+        if (part.type === "tool-result") content.push(...findEarlierCall(part, shown));
         content.push(part);
         break;
       case "error":
@@ -56,7 +56,7 @@ export async function contentOf(
   return { content, finishReason, usage, warnings: [] };
 }
 
-function earlierCall({ toolCallId, toolName }: LanguageModelV3ToolResult, shown: UIMessage | undefined) {
+function findEarlierCall({ toolCallId, toolName }: LanguageModelV3ToolResult, shown: UIMessage | undefined) {
   const call = shown?.parts.find((part) => isToolPart(part) && part.toolCallId === toolCallId);
   if (!call || !isToolPart(call)) return [];
   const input = JSON.stringify(call.input) ?? "{}";

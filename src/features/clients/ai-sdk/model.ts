@@ -7,7 +7,7 @@ import type {
   LanguageModelV3StreamPart
 } from "@ai-sdk/provider";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
-import { contentOf } from "./content.ts";
+import { gatherContent } from "./content.ts";
 import { ChunkParts } from "./parts.ts";
 import { readRequest } from "./prompt.ts";
 
@@ -17,10 +17,10 @@ export class AgentModel implements LanguageModelV3 {
   readonly specificationVersion = "v3";
   readonly provider = "everthink";
   readonly modelId = "agent";
-  /** The agent stores files itself. */
+  /** Addresses that are passed on: the agent stores files itself. */
   readonly supportedUrls = { "*/*": [/^https?:/] };
   readonly #transport: Pick<ChatTransport<UIMessage>, "sendMessages">;
-  /** The newest answer: what calls in a prompt belong to. */
+  /** The newest answer, to which calls in a prompt belong. */
   #answer: UIMessage | undefined;
 
   constructor(transport: Pick<ChatTransport<UIMessage>, "sendMessages">) {
@@ -41,17 +41,15 @@ export class AgentModel implements LanguageModelV3 {
       messageId: undefined,
       messages: [message],
       abortSignal,
-      ...(clientTools.length > 0 && { body: { clientTools } })
+      body: clientTools.length > 0 ? { clientTools } : undefined
     });
-    const parts = new ChunkParts({
-      extended: message.role === "assistant" ? message : undefined,
-      runsHere: new Set(own.map(({ name }) => name))
-    });
+    const extended = message.role === "assistant" ? message : undefined;
+    const parts = new ChunkParts(extended, new Set(own.map(({ name }) => name)));
     const stream = chunks.pipeThrough(
       new TransformStream<UIMessageChunk, LanguageModelV3StreamPart>({
         start: (out) => out.enqueue({ type: "stream-start", warnings: [] }),
         transform: (chunk, out) => {
-          for (const part of parts.of(chunk)) out.enqueue(part);
+          for (const part of parts.read(chunk)) out.enqueue(part);
         },
         flush: (out) => {
           this.#answer = parts.answer;
@@ -65,6 +63,6 @@ export class AgentModel implements LanguageModelV3 {
   async doGenerate(options: LanguageModelV3CallOptions): Promise<LanguageModelV3GenerateResult> {
     const shown = this.#answer;
     const { stream } = await this.doStream(options);
-    return contentOf(stream, shown);
+    return gatherContent(stream, shown);
   }
 }

@@ -9,27 +9,23 @@ import { normaliseUsage } from "../../../model/usage.ts";
 
 type Part = LanguageModelV3StreamPart;
 type Source = Extract<UIMessageChunk, { type: "source-url" | "source-document" }>;
-type Outcome = { readonly result: unknown; readonly isError?: true; readonly preliminary?: true };
+type Outcome = { readonly result: unknown; readonly isError?: true; readonly preliminary?: boolean };
 
 const DENIED = "The call was denied.";
 
-export interface ChunkPartsInit {
-  /** The answer that these chunks add to. */
-  readonly extended: UIMessage | undefined;
-  /** Names of tools that the caller runs. */
-  readonly runsHere: ReadonlySet<string>;
-}
-
+/** Reads the chunks of one answer. */
 export class ChunkParts {
+  /** Names of tools that the caller runs. */
   readonly #runsHere: ReadonlySet<string>;
   #fold: MessageFold;
   /** Calls whose input is being streamed, with their names. */
   readonly #open = new Map<string, string>();
-  /** The caller's to run. */
+  /** Ids of calls that the caller runs. */
   readonly #waiting = new Set<string>();
   #reason: LanguageModelV3FinishReason = { unified: "other", raw: undefined };
 
-  constructor({ extended, runsHere }: ChunkPartsInit) {
+  /** `extended` is the answer that these chunks add to. */
+  constructor(extended: UIMessage | undefined, runsHere: ReadonlySet<string>) {
     this.#runsHere = runsHere;
     this.#fold = extended ? continueFold(extended) : startFold("");
   }
@@ -39,7 +35,7 @@ export class ChunkParts {
     return foldedMessage(this.#fold);
   }
 
-  of(chunk: UIMessageChunk): Part[] {
+  read(chunk: UIMessageChunk): Part[] {
     this.#fold = foldChunk(this.#fold, chunk);
     switch (chunk.type) {
       case "text-start":
@@ -51,35 +47,35 @@ export class ChunkParts {
       case "reasoning-delta":
         return [{ type: chunk.type, id: chunk.id, delta: chunk.delta }];
       case "start":
-        return [{ type: "response-metadata", ...(chunk.messageId !== undefined && { id: chunk.messageId }) }];
+        return [{ type: "response-metadata", id: chunk.messageId }];
       case "finish":
-        this.#reason = { unified: reasonOf(chunk.finishReason), raw: chunk.finishReason };
+        this.#reason = { unified: readReason(chunk.finishReason), raw: chunk.finishReason };
         return [];
       case "error":
         this.#reason = { unified: "error", raw: undefined };
         return [{ type: "error", error: new Error(chunk.errorText) }];
       case "source-url":
       case "source-document":
-        return [sourceOf(chunk)];
+        return [readSource(chunk)];
       case "file":
-        return fileOf(chunk);
+        return readFile(chunk);
       default:
-        return this.#ofCall(chunk);
+        return this.#readCall(chunk);
     }
   }
 
   end(): Part {
     const isAsked = this.#waiting.size > 0;
     const finishReason = isAsked ? { unified: "tool-calls" as const, raw: undefined } : this.#reason;
-    return { type: "finish", finishReason, usage: usageOf(this.answer.metadata) };
+    return { type: "finish", finishReason, usage: readUsage(this.answer.metadata) };
   }
 
-  #ofCall(chunk: UIMessageChunk): Part[] {
+  #readCall(chunk: UIMessageChunk): Part[] {
     switch (chunk.type) {
       case "tool-input-start": {
         const { toolCallId: id, toolName } = chunk;
         this.#open.set(id, toolName);
-        return [{ type: "tool-input-start", id, toolName, ...this.#runner(toolName) }];
+        return [{ type: "tool-input-start", id, toolName, ...this.#whoRuns(toolName) }];
       }
       case "tool-input-delta":
         return [{ type: "tool-input-delta", id: chunk.toolCallId, delta: chunk.inputTextDelta }];
@@ -88,8 +84,8 @@ export class ChunkParts {
       case "tool-approval-request":
         return [{ type: "tool-approval-request", approvalId: chunk.approvalId, toolCallId: chunk.toolCallId }];
       case "tool-output-available": {
-        const preliminary = chunk.preliminary === true && { preliminary: true as const };
-        return this.#outcome(chunk.toolCallId, { result: chunk.output, ...preliminary });
+        const { preliminary } = chunk;
+        return this.#outcome(chunk.toolCallId, { result: chunk.output, preliminary });
       }
       case "tool-input-error":
       case "tool-output-error":
@@ -103,13 +99,13 @@ export class ChunkParts {
   }
 
   #call(toolCallId: string, toolName: string, input: unknown): Part[] {
-    const runner = this.#runner(toolName);
+    const runner = this.#whoRuns(toolName);
     if (!runner.providerExecuted) this.#waiting.add(toolCallId);
     const ended: Part[] = this.#open.delete(toolCallId) ? [{ type: "tool-input-end", id: toolCallId }] : [];
     return [...ended, { type: "tool-call", toolCallId, toolName, input: JSON.stringify(input) ?? "{}", ...runner }];
   }
 
-  /** Of a call that runs elsewhere. One that ran here, its caller knows. */
+  /** Gives the outcome of a call that ran elsewhere. One that ran here, its caller knows. */
   #outcome(toolCallId: string, { result, ...how }: Outcome): Part[] {
     const part = this.answer.parts.find((one) => isToolPart(one) && one.toolCallId === toolCallId);
     if (!part || !isToolPart(part)) return [];
@@ -124,7 +120,7 @@ export class ChunkParts {
     ];
   }
 
-  #runner(toolName: string) {
+  #whoRuns(toolName: string) {
     return this.#runsHere.has(toolName)
       ? { providerExecuted: false, dynamic: false }
       : { providerExecuted: true, dynamic: true };
@@ -133,13 +129,13 @@ export class ChunkParts {
 
 const REASONS: ReadonlySet<string> = new Set(["stop", "length", "content-filter", "error"]);
 
-function reasonOf(reason: string | undefined): LanguageModelV3FinishReason["unified"] {
+function readReason(reason: string | undefined): LanguageModelV3FinishReason["unified"] {
   // A durable agent that ends with calls waits for another client.
   return reason !== undefined && REASONS.has(reason) ? (reason as LanguageModelV3FinishReason["unified"]) : "stop";
 }
 
-/** As a class with `sendUsage` reports it. */
-function usageOf(metadata: unknown): LanguageModelV3Usage {
+/** Reads the usage that a class with `sendUsage` reports. */
+function readUsage(metadata: unknown): LanguageModelV3Usage {
   const usage = normaliseUsage(isObject(metadata) ? metadata["usage"] : undefined);
   const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens } = usage;
   return {
@@ -157,23 +153,15 @@ function usageOf(metadata: unknown): LanguageModelV3Usage {
   };
 }
 
-function sourceOf(chunk: Source): Part {
+function readSource(chunk: Source): Part {
   const { sourceId: id } = chunk;
-  if (chunk.type === "source-url") {
-    return {
-      type: "source",
-      sourceType: "url",
-      id,
-      url: chunk.url,
-      ...(chunk.title !== undefined && { title: chunk.title })
-    };
-  }
+  if (chunk.type === "source-url") return { type: "source", sourceType: "url", id, url: chunk.url, title: chunk.title };
   const { mediaType, title, filename } = chunk;
-  return { type: "source", sourceType: "document", id, mediaType, title, ...(filename !== undefined && { filename }) };
+  return { type: "source", sourceType: "document", id, mediaType, title, filename };
 }
 
-/** A model's file is its bytes: one that is elsewhere cannot be shown. */
-function fileOf({ url, mediaType }: { readonly url: string; readonly mediaType: string }): Part[] {
+/** Reads a file. A model's file is its bytes: one that is elsewhere cannot be shown. */
+function readFile({ url, mediaType }: { readonly url: string; readonly mediaType: string }): Part[] {
   const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1];
   return data === undefined ? [] : [{ type: "file", mediaType, data }];
 }

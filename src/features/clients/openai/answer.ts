@@ -1,5 +1,5 @@
-// An answer as clients of the OpenAI API know one: its text, and the calls that wait for the client. What the agent's own
-// tools do, reasoning and data are not part of it.
+// An answer as clients of the OpenAI API know one: its text, and the calls that wait for the client. The work of the agent's
+// own tools, reasoning and data are not part of it.
 import type { StepUsage } from "../../../journal/records.ts";
 import { isObject, parseJson } from "../../../util/json.ts";
 import type { PlainSink } from "../plain/reader.ts";
@@ -7,15 +7,15 @@ import type { PlainSink } from "../plain/reader.ts";
 export interface WaitingCall {
   readonly id: string;
   readonly name: string;
-  /** JSON. */
+  /** The input as JSON. */
   readonly input: string;
 }
 
-/** How an answer ended. */
+/** The end of an answer. */
 export interface AnswerEnd {
-  /** The client's to run. */
+  /** Calls that the client runs. */
   readonly calls: readonly WaitingCall[];
-  /** Undefined when they are not known. */
+  /** The tokens that were used; undefined when they are not known. */
   readonly tokens: TokenCounts | undefined;
 }
 
@@ -39,7 +39,7 @@ export class AnswerReader implements PlainSink {
   readonly #usage: () => StepUsage | undefined;
   readonly #calls = new Map<string, WaitingCall>();
 
-  /** `usage` is asked at the end of the answer. */
+  /** `usage` is called at the end of the answer. */
   constructor(events: AnswerEvents, usage: () => StepUsage | undefined) {
     this.#events = events;
     this.#usage = usage;
@@ -61,7 +61,7 @@ export class AnswerReader implements PlainSink {
   }
 
   end(): void {
-    this.#events.done({ calls: [...this.#calls.values()], tokens: countsOf(this.#usage()) });
+    this.#events.done({ calls: [...this.#calls.values()], tokens: countTokens(this.#usage()) });
   }
 
   fail(errorText: string): void {
@@ -69,8 +69,8 @@ export class AnswerReader implements PlainSink {
   }
 }
 
-/** The API has no word for a count that is not known: without a total nothing is reported. */
-function countsOf(usage: StepUsage | undefined): TokenCounts | undefined {
+/** Counts the tokens. The API has no word for a count that is not known: without a total nothing is reported. */
+function countTokens(usage: StepUsage | undefined): TokenCounts | undefined {
   if (!usage || usage.totalTokens === null) return undefined;
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
   return {

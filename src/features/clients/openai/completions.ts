@@ -1,19 +1,22 @@
 // `POST …/v1/chat/completions`: an answer as one object, or as the chunks of a stream.
 import type { AnswerEnd, AnswerEvents, TokenCounts, WaitingCall } from "./answer.ts";
-import { DONE, errorBody, eventText, type EventReply, type ObjectReply } from "./reply.ts";
+import { DONE } from "../plain/text-stream.ts";
+import { errorBody, eventText, type EventReply, type ObjectReply } from "./reply.ts";
 
 export interface Head {
   readonly id: string;
   readonly model: string;
-  /** In seconds. */
+  /** The time in seconds. */
   readonly created: number;
-  /** A stream of completions ends with token counts: its client asked for them. */
+  /** Whether a stream of completions ends with token counts: its client asked for them. */
   readonly includesUsage: boolean;
 }
 
-const callOf = ({ id, name, input }: WaitingCall) => ({ id, type: "function", function: { name, arguments: input } });
+function encodeCall({ id, name, input }: WaitingCall) {
+  return { id, type: "function", function: { name, arguments: input } };
+}
 
-const usageOf = ({ input, output, total, cached, reasoning }: TokenCounts) => ({
+const encodeUsage = ({ input, output, total, cached, reasoning }: TokenCounts) => ({
   prompt_tokens: input,
   completion_tokens: output,
   total_tokens: total,
@@ -21,7 +24,9 @@ const usageOf = ({ input, output, total, cached, reasoning }: TokenCounts) => ({
   completion_tokens_details: { reasoning_tokens: reasoning }
 });
 
-const reasonOf = (calls: readonly WaitingCall[]) => (calls.length > 0 ? "tool_calls" : "stop");
+function encodeReason(calls: readonly WaitingCall[]): string {
+  return calls.length > 0 ? "tool_calls" : "stop";
+}
 
 export class Completion implements AnswerEvents {
   readonly #head: object;
@@ -43,10 +48,10 @@ export class Completion implements AnswerEvents {
       role: "assistant",
       content: this.#text === "" && calls.length > 0 ? null : this.#text,
       refusal: null,
-      ...(calls.length > 0 && { tool_calls: calls.map(callOf) })
+      tool_calls: calls.length > 0 ? calls.map(encodeCall) : undefined
     };
-    const choice = { index: 0, message, logprobs: null, finish_reason: reasonOf(calls) };
-    this.#reply.send({ ...this.#head, choices: [choice], ...(tokens && { usage: usageOf(tokens) }) });
+    const choice = { index: 0, message, logprobs: null, finish_reason: encodeReason(calls) };
+    this.#reply.send({ ...this.#head, choices: [choice], usage: tokens && encodeUsage(tokens) });
   }
 
   failed(errorText: string): void {
@@ -72,11 +77,11 @@ export class CompletionStream implements AnswerEvents {
 
   done({ calls, tokens }: AnswerEnd): void {
     if (calls.length > 0) {
-      this.#send({ tool_calls: calls.map((call, index) => ({ index, ...callOf(call) })) }, null);
+      this.#send({ tool_calls: calls.map((call, index) => ({ index, ...encodeCall(call) })) }, null);
     }
-    this.#send({}, reasonOf(calls));
+    this.#send({}, encodeReason(calls));
     if (this.#includesUsage && tokens) {
-      this.#reply.event({ ...this.#head, choices: [], usage: usageOf(tokens) });
+      this.#reply.event({ ...this.#head, choices: [], usage: encodeUsage(tokens) });
     }
     this.#reply.end(DONE);
   }

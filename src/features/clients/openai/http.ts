@@ -3,10 +3,13 @@
 // question or results of tools, and what the reader is sent is written in the API's words. The conversation is stored with
 // the agent, whatever history the client posts. Access is decided as for plain chat over HTTP.
 import type { UIMessage } from "ai";
+import { runtimeOf } from "../../../agent/runtime.ts";
 import type { StepUsage } from "../../../journal/records.ts";
 import { isToolPart } from "../../../model/index.ts";
 import { readText } from "../../../util/bytes.ts";
 import { isJsonRequest, isObject, parseJson } from "../../../util/json.ts";
+import { kebabCase } from "../../../util/kebab.ts";
+import { noStoreJson } from "../../../util/no-store.ts";
 import type { Result } from "../../../util/result.ts";
 import { readRequestBody, type BodyError } from "../../../wire/commands.ts";
 import {
@@ -16,21 +19,16 @@ import {
   TooManyReadersError,
   UnknownCallError
 } from "../../../wire/errors.ts";
-import { BODY_LIMIT_BYTES, type HttpChatInit } from "../plain/http.ts";
-import { READER_LIMIT, REFUSAL_STATUS } from "../plain/plain-chat.ts";
+import { BODY_LIMIT_BYTES } from "../plain/http.ts";
+import { READER_LIMIT, REFUSAL_STATUS, type PlainChat, type PlainServices } from "../plain/plain-chat.ts";
+import { EVENT_HEADERS } from "../plain/text-stream.ts";
 import { AnswerReader, type AnswerEvents } from "./answer.ts";
 import { Completion, CompletionStream, type Head } from "./completions.ts";
-import { errorBody, EVENT_HEADERS, EventReply, NO_STORE, ObjectReply } from "./reply.ts";
+import { errorBody, EventReply, ObjectReply } from "./reply.ts";
 import { readCompletion, readResponse, type OpenAIRequest } from "./requests.ts";
 import { ResponseObject, ResponseStream } from "./responses.ts";
 
-export interface OpenAIInit extends HttpChatInit {
-  readonly newId: () => string;
-  readonly transcript: () => readonly UIMessage[];
-  /** What the endpoint calls its one model. */
-  readonly modelName: string;
-}
-
+/** One of the API's ways to ask. */
 interface Kind {
   read(body: Record<string, unknown>): Result<OpenAIRequest, MalformedRequestError>;
   asObject(head: Head, reply: ObjectReply): AnswerEvents;
@@ -55,13 +53,13 @@ const RETRY_HEADER = "x-stainless-retry-count";
 const IDEMPOTENCY_HEADER = "idempotency-key";
 const MAX_KEY_CHARACTERS = 200;
 
-/** `rest` is what follows "/v1". Undefined: no part of the API that is served. */
-export async function openAIResponse(request: Request, rest: string, init: OpenAIInit): Promise<Response | undefined> {
-  if (request.method === "GET" && rest.startsWith("/models")) return models(rest, init);
+/** Answers a request. `rest` is what follows "/v1". Undefined: no part of the API that is served. */
+export async function openAIResponse(request: Request, rest: string, chat: PlainChat): Promise<Response | undefined> {
+  if (request.method === "GET" && rest.startsWith("/models")) return listModels(rest, chat.services);
   const kind = Object.hasOwn(KINDS, rest) ? KINDS[rest] : undefined;
   if (!kind) return undefined;
   if (request.method !== "POST") return refuse("Method not allowed", 405);
-  if (await init.isReadonly(request)) return refuse(new ForbiddenFrameError().message, 403);
+  if (await chat.isReadonly(request)) return refuse(new ForbiddenFrameError().message, 403);
   if (!isJsonRequest(request)) return refuse("Send the request with Content-Type: application/json.", 415);
   const text = await readText(request.body, BODY_LIMIT_BYTES);
   if (text === undefined) return refuse(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
@@ -69,64 +67,65 @@ export async function openAIResponse(request: Request, rest: string, init: OpenA
   if (!parsed.ok || !isObject(parsed.value)) return refuse(new MalformedRequestError("it is not JSON").message, 400);
   const asked = kind.read(parsed.value);
   if (!asked.ok) return refuse(asked.error.message, 400);
-  if (init.chat.isFull) return refuse(new TooManyReadersError(READER_LIMIT).message, 503);
-  return asked.value.streams
-    ? stream(request, asked.value, { ...init, kind })
-    : answer(request, asked.value, { ...init, kind });
+  if (chat.isFull) return refuse(new TooManyReadersError(READER_LIMIT).message, 503);
+  const call = { request, asked: asked.value, chat };
+  return asked.value.streams ? stream(call, kind) : answer(call, kind);
 }
 
-type Asking = OpenAIInit & { readonly kind: Kind };
+interface Call {
+  readonly request: Request;
+  readonly asked: OpenAIRequest;
+  readonly chat: PlainChat;
+}
 
-async function answer(request: Request, asked: OpenAIRequest, init: Asking): Promise<Response> {
+async function answer(call: Call, kind: Kind): Promise<Response> {
   const reply = new ObjectReply();
-  const refusal = await send(request, { asked, events: init.kind.asObject(headOf(asked, init), reply) }, init);
-  return refusal ?? reply.response;
+  return (await send(call, kind.asObject(makeHead(call), reply))) ?? reply.response;
 }
 
-async function stream(request: Request, asked: OpenAIRequest, init: Asking): Promise<Response> {
+async function stream(call: Call, kind: Kind): Promise<Response> {
   const reply = new EventReply();
-  const events = init.kind.asStream(headOf(asked, init), reply);
-  const refusal = await send(request, { asked, events, reply }, init);
+  const refusal = await send(call, kind.asStream(makeHead(call), reply), reply);
   if (refusal) return refusal;
-  void reply.keepAlive(init.clock);
+  void reply.keepAlive(call.chat.services.clock);
   return new Response(reply.body, { headers: EVENT_HEADERS });
 }
 
-/** Undefined: the answer is on its way. */
+/** Asks the agent. Undefined: the answer is on its way. */
 async function send(
-  request: Request,
-  { asked, events, reply }: { asked: OpenAIRequest; events: AnswerEvents; reply?: EventReply },
-  init: Asking
+  { request, asked, chat }: Call,
+  events: AnswerEvents,
+  reply?: EventReply
 ): Promise<Response | undefined> {
-  const usage = (): StepUsage | undefined => init.chat.usageOf(reader);
-  const reader = init.chat.reader({ sink: new AnswerReader(events, usage) });
+  const usage = (): StepUsage | undefined => chat.usageOf(reader);
+  const reader = chat.newReader(new AnswerReader(events, usage));
   if (reply) reply.onLeave = () => reader.cut();
   const { answers, tools } = asked;
-  const shown = answers.length > 0 ? shownWith(answers, init.transcript()) : undefined;
+  const shown = answers.length > 0 ? findShown(answers, chat.services.turns.transcript()) : undefined;
   if (answers.length > 0 && !shown && asked.question.length === 0) return refuse(new UnknownCallError().message, 400);
   const isQuestion = asked.question.length > 0;
-  const messages = isQuestion ? [questionOf(request, asked, init)] : shown ? [shown] : [];
-  const body = readRequestBody({ messages, ...(tools && { clientTools: tools }) });
+  const messages = isQuestion ? [makeQuestion(request, asked, chat.services)] : shown ? [shown] : [];
+  const body = readRequestBody({ messages, clientTools: tools });
   if (!body.ok) return refuse(body.error.message, statusOf(body.error));
   const continues = isQuestion ? undefined : shown?.id;
-  const result = await init.chat.send({ ...body.value, continues, answers, asksAgain: false }, reader);
+  const result = await chat.send({ ...body.value, continues, answers, asksAgain: false }, reader);
   if (result.kind === "following") return undefined;
   return refuse(result.errorText, REFUSAL_STATUS[result.why]);
 }
 
-/** A request that a client repeats is the same question. */
-function questionOf(request: Request, { question }: OpenAIRequest, { newId, transcript }: Asking): UIMessage {
+/** Makes the message that is asked. A request that a client repeats is the same question. */
+function makeQuestion(request: Request, { question }: OpenAIRequest, { ids, turns }: PlainServices): UIMessage {
   const parts = [...question];
   const key = request.headers.get(IDEMPOTENCY_HEADER)?.slice(0, MAX_KEY_CHARACTERS);
   if (key) return { id: `openai-${key}`, role: "user", parts };
-  const newest = transcript().findLast(({ role }) => role === "user");
+  const newest = turns.transcript().findLast(({ role }) => role === "user");
   const isRepeated =
     Number(request.headers.get(RETRY_HEADER)) > 0 && JSON.stringify(newest?.parts) === JSON.stringify(parts);
-  return { id: isRepeated && newest ? newest.id : newId(), role: "user", parts };
+  return { id: isRepeated && newest ? newest.id : ids.next(), role: "user", parts };
 }
 
-/** The answer with these calls as its client was sent it: what has followed by now is not part of it. */
-function shownWith(answers: OpenAIRequest["answers"], messages: readonly UIMessage[]): UIMessage | undefined {
+/** Finds the answer with these calls as its client was sent it: what has followed by now is not part of it. */
+function findShown(answers: OpenAIRequest["answers"], messages: readonly UIMessage[]): UIMessage | undefined {
   const isAnswered = (part: UIMessage["parts"][number]) =>
     isToolPart(part) && answers.some(({ toolCallId }) => toolCallId === part.toolCallId);
   const message = messages.findLast(({ parts }) => parts.some(isAnswered));
@@ -136,15 +135,18 @@ function shownWith(answers: OpenAIRequest["answers"], messages: readonly UIMessa
   return next === -1 ? message : { ...message, parts: message.parts.slice(0, next) };
 }
 
-function headOf({ model, includesUsage }: OpenAIRequest, { newId, clock }: OpenAIInit): Head {
-  return { id: newId(), model, created: Math.floor(clock.now() / 1000), includesUsage };
+function makeHead({ asked, chat }: Call): Head {
+  const { ids, clock } = chat.services;
+  const { model, includesUsage } = asked;
+  return { id: ids.next(), model, created: Math.floor(clock.now() / 1000), includesUsage };
 }
 
-/** The list of one, or that one. */
-function models(rest: string, { modelName, clock }: OpenAIInit): Response | undefined {
-  const model = { id: modelName, object: "model", created: Math.floor(clock.now() / 1000), owned_by: "everthink" };
-  if (rest === "/models") return Response.json({ object: "list", data: [model] }, { headers: NO_STORE });
-  return rest === `/models/${modelName}` ? Response.json(model, { headers: NO_STORE }) : undefined;
+/** Answers with the list of the one model, or with that one. It is called as the class is. */
+function listModels(rest: string, { agent, clock }: PlainServices): Response | undefined {
+  const id = kebabCase(runtimeOf(agent).identity.className);
+  const model = { id, object: "model", created: Math.floor(clock.now() / 1000), owned_by: "everthink" };
+  if (rest === "/models") return noStoreJson({ object: "list", data: [model] });
+  return rest === `/models/${id}` ? noStoreJson(model) : undefined;
 }
 
 function statusOf(error: BodyError): number {
@@ -152,6 +154,5 @@ function statusOf(error: BodyError): number {
 }
 
 function refuse(message: string, status: number): Response {
-  const body = errorBody(message, status >= 500 ? "server_error" : "invalid_request_error");
-  return Response.json(body, { status, headers: NO_STORE });
+  return noStoreJson(errorBody(message, status >= 500 ? "server_error" : "invalid_request_error"), { status });
 }

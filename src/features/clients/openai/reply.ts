@@ -1,11 +1,8 @@
 // What an OpenAI client is sent back: events of a stream, or one object when the answer is over.
-import { TextStream } from "../plain/text-stream.ts";
+import { noStoreJson } from "../../../util/no-store.ts";
+import { DONE, TextStream } from "../plain/text-stream.ts";
 
-export const NO_STORE = { "Cache-Control": "no-store" };
-
-export const EVENT_HEADERS = { ...NO_STORE, "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" };
-
-/** As the API reports errors. */
+/** Makes the body of an error, as the API reports it. */
 export function errorBody(message: string, type: "invalid_request_error" | "server_error") {
   return { error: { message, type, param: null, code: null } };
 }
@@ -24,15 +21,12 @@ export class EventReply extends TextStream {
   }
 }
 
-/** The last event of a stream of completions. */
-export const DONE = "data: [DONE]\n\n";
-
 export function eventText(data: object, name?: string): string {
   const head = name === undefined ? "" : `event: ${name}\n`;
   return `${head}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** One answer to a request that waits for it. */
+/** The one object that a request waits for. */
 export class ObjectReply {
   readonly response: Promise<Response>;
   readonly #resolve: (response: Response) => void;
@@ -44,10 +38,10 @@ export class ObjectReply {
   }
 
   send(value: object): void {
-    this.#resolve(Response.json(value, { headers: NO_STORE }));
+    this.#resolve(noStoreJson(value));
   }
 
   fail(errorText: string): void {
-    this.#resolve(Response.json(errorBody(errorText, "server_error"), { status: 500, headers: NO_STORE }));
+    this.#resolve(noStoreJson(errorBody(errorText, "server_error"), { status: 500 }));
   }
 }

@@ -1,6 +1,6 @@
 // What a client of the OpenAI API posts, as what it means here: a question, results of tools that the client runs, and
 // descriptions of such tools. The rest of the posted history is the client's own copy; the conversation is stored. System
-// messages are not taken from a client: the agent has its own. Untrusted, and parsed nowhere else.
+// messages are not taken from a client: the agent has its own. The client is not trusted, and is parsed nowhere else.
 import type { UIMessage } from "ai";
 import { isObject } from "../../../util/json.ts";
 import { err, ok, type Result } from "../../../util/result.ts";
@@ -13,46 +13,46 @@ type Part = UIMessage["parts"][number];
 export interface OpenAIRequest {
   readonly model: string;
   readonly streams: boolean;
-  /** `stream_options.include_usage` */
+  /** The field `stream_options.include_usage`. */
   readonly includesUsage: boolean;
-  /** Parts of what is asked; empty when results of tools are posted. */
+  /** Parts of the question; empty when results of tools are posted. */
   readonly question: readonly Part[];
   readonly answers: readonly PostedAnswer[];
-  /** As `clientTools` of a chat request; undefined: none were described. */
+  /** The client's tools, as `clientTools` of a chat request has them; undefined: none were described. */
   readonly tools: readonly Fields[] | undefined;
 }
 
-/** The body of `POST …/v1/chat/completions`. */
+/** Reads the body of `POST …/v1/chat/completions`. */
 export function readCompletion(body: Fields): Result<OpenAIRequest, MalformedRequestError> {
   const { messages, tools } = body;
   if (!Array.isArray(messages)) return malformed("it has no list of messages");
   const tail = messages.slice(messages.findLastIndex(isAssistant) + 1).filter(isObject);
   const answers = tail.flatMap(({ role, tool_call_id: id, content }) =>
-    role === "tool" && typeof id === "string" ? [result(id, textOf(content))] : []
+    role === "tool" && typeof id === "string" ? [makeResult(id, readText(content))] : []
   );
-  const question = tail.flatMap(({ role, content }) => (role === "user" ? partsOf(content) : []));
+  const question = tail.flatMap(({ role, content }) => (role === "user" ? readParts(content) : []));
   const described = Array.isArray(tools)
     ? tools.flatMap((tool) => (isObject(tool) ? [tool["function"]] : []))
     : undefined;
   return read(body, { question, answers, tools: described?.filter(isObject) });
 }
 
-/** The body of `POST …/v1/responses`. */
+/** Reads the body of `POST …/v1/responses`. */
 export function readResponse(body: Fields): Result<OpenAIRequest, MalformedRequestError> {
   const { input, tools } = body;
   const items: unknown[] =
     typeof input === "string" ? [{ role: "user", content: input }] : Array.isArray(input) ? input : [];
   const tail = items.slice(items.findLastIndex(isAnswerItem) + 1).filter(isObject);
   const answers = tail.flatMap(({ type, call_id: id, output }) =>
-    type === "function_call_output" && typeof id === "string" ? [result(id, textOf(output))] : []
+    type === "function_call_output" && typeof id === "string" ? [makeResult(id, readText(output))] : []
   );
-  const question = tail.flatMap(({ role, content }) => (role === "user" ? partsOf(content) : []));
+  const question = tail.flatMap(({ role, content }) => (role === "user" ? readParts(content) : []));
   const described = Array.isArray(tools) ? tools.filter(isObject).filter(({ type }) => type === "function") : undefined;
   return read(body, { question, answers, tools: described });
 }
 
 interface Meaning extends Pick<OpenAIRequest, "answers" | "tools"> {
-  /** Undefined for a part that cannot be taken. */
+  /** The parts of the question; undefined stands for a part that cannot be taken. */
   readonly question: readonly (Part | undefined)[];
 }
 
@@ -80,39 +80,40 @@ function isAnswerItem(item: unknown): boolean {
   return isAssistant(item) || (isObject(item) && (item["type"] === "function_call" || item["type"] === "reasoning"));
 }
 
-function result(toolCallId: string, output: string): PostedAnswer {
+function makeResult(toolCallId: string, output: string): PostedAnswer {
   return { kind: "result", toolCallId, output };
 }
 
-/** Text, or a list of parts of either API; undefined for each that is not known. */
-function partsOf(content: unknown): (Part | undefined)[] {
+/** Reads text, or a list of parts of either API. Undefined stands for each part that is not known. */
+function readParts(content: unknown): (Part | undefined)[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map((part) => (isObject(part) ? partOf(part) : undefined)) : [];
+  return Array.isArray(content) ? content.map((part) => (isObject(part) ? readPart(part) : undefined)) : [];
 }
 
-function partOf(part: Fields): Part | undefined {
+function readPart(part: Fields): Part | undefined {
   const { text, image_url: image, input_audio: sound, file } = part;
   if (typeof text === "string") return { type: "text", text };
   const picture = isObject(image) ? image["url"] : image;
   if (typeof picture === "string") return { type: "file", mediaType: mediaTypeOf(picture), url: picture };
-  return isObject(sound) ? soundOf(sound) : fileOf(isObject(file) ? file : part);
+  return isObject(sound) ? readSound(sound) : readFile(isObject(file) ? file : part);
 }
 
-function soundOf({ data, format }: Fields): Part | undefined {
+function readSound({ data, format }: Fields): Part | undefined {
   if (typeof data !== "string" || typeof format !== "string") return undefined;
   const mediaType = format === "mp3" ? "audio/mpeg" : `audio/${format}`;
   return { type: "file", mediaType, url: `data:${mediaType};base64,${data}` };
 }
 
-/** Ids and addresses of files are another store's. */
-function fileOf({ file_data: data, filename }: Fields): Part | undefined {
+/** Reads a file with its data. Ids and addresses of files are another store's. */
+function readFile({ file_data: data, filename }: Fields): Part | undefined {
   if (typeof data !== "string" || !data.startsWith("data:")) return undefined;
-  return { type: "file", mediaType: mediaTypeOf(data), url: data, ...(typeof filename === "string" && { filename }) };
+  const name = typeof filename === "string" ? filename : undefined;
+  return { type: "file", mediaType: mediaTypeOf(data), url: data, filename: name };
 }
 
-function textOf(content: unknown): string {
+function readText(content: unknown): string {
   if (typeof content === "string") return content;
-  return partsOf(content)
+  return readParts(content)
     .map((part) => (part?.type === "text" ? part.text : ""))
     .join("");
 }

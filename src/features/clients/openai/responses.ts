@@ -3,17 +3,29 @@ import type { AnswerEnd, AnswerEvents, TokenCounts, WaitingCall } from "./answer
 import type { Head } from "./completions.ts";
 import { eventText, type EventReply, type ObjectReply } from "./reply.ts";
 
-const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
-
-function messageItem(id: string, text: string, status: "in_progress" | "completed") {
-  return { id: `msg_${id}`, type: "message", role: "assistant", status, content: text === "" ? [] : [textPart(text)] };
+function encodeText(text: string) {
+  return { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-function callItem({ id, name, input }: WaitingCall) {
+function encodeMessage(id: string, text: string, status: "in_progress" | "completed") {
+  return {
+    id: `msg_${id}`,
+    type: "message",
+    role: "assistant",
+    status,
+    content: text === "" ? [] : [encodeText(text)]
+  };
+}
+
+function encodeCall({ id, name, input }: WaitingCall) {
   return { id: `fc_${id}`, type: "function_call", call_id: id, name, arguments: input, status: "completed" };
 }
 
-function responseOf({ id, model, created }: Head, status: "in_progress" | "completed" | "failed", output: object[]) {
+function encodeResponse(
+  { id, model, created }: Head,
+  status: "in_progress" | "completed" | "failed",
+  output: object[]
+) {
   return {
     id: `resp_${id}`,
     object: "response",
@@ -33,16 +45,16 @@ function responseOf({ id, model, created }: Head, status: "in_progress" | "compl
   };
 }
 
-function outputOf(head: Head, text: string, calls: readonly WaitingCall[]): object[] {
-  return [...(text === "" ? [] : [messageItem(head.id, text, "completed")]), ...calls.map(callItem)];
+function encodeOutput(head: Head, text: string, calls: readonly WaitingCall[]): object[] {
+  return [...(text === "" ? [] : [encodeMessage(head.id, text, "completed")]), ...calls.map(encodeCall)];
 }
 
-function completedResponse(head: Head, text: string, { calls, tokens }: AnswerEnd) {
-  const response = responseOf(head, "completed", outputOf(head, text, calls));
-  return { ...response, ...(tokens && { usage: usageOf(tokens) }) };
+function encodeCompleted(head: Head, text: string, { calls, tokens }: AnswerEnd) {
+  const response = encodeResponse(head, "completed", encodeOutput(head, text, calls));
+  return { ...response, usage: tokens && encodeUsage(tokens) };
 }
 
-function usageOf({ input, output, total, cached, reasoning }: TokenCounts) {
+function encodeUsage({ input, output, total, cached, reasoning }: TokenCounts) {
   return {
     input_tokens: input,
     output_tokens: output,
@@ -68,7 +80,7 @@ export class ResponseObject implements AnswerEvents {
   }
 
   done(end: AnswerEnd): void {
-    this.#reply.send(completedResponse(this.#head, this.#text, end));
+    this.#reply.send(encodeCompleted(this.#head, this.#text, end));
   }
 
   failed(errorText: string): void {
@@ -85,7 +97,7 @@ export class ResponseStream implements AnswerEvents {
   constructor(head: Head, reply: EventReply) {
     this.#head = head;
     this.#reply = reply;
-    const response = responseOf(head, "in_progress", []);
+    const response = encodeResponse(head, "in_progress", []);
     this.#send("response.created", { response });
     this.#send("response.in_progress", { response });
   }
@@ -94,9 +106,9 @@ export class ResponseStream implements AnswerEvents {
     if (this.#text === "") {
       this.#send("response.output_item.added", {
         output_index: 0,
-        item: messageItem(this.#head.id, "", "in_progress")
+        item: encodeMessage(this.#head.id, "", "in_progress")
       });
-      this.#send("response.content_part.added", { ...this.#place, part: textPart("") });
+      this.#send("response.content_part.added", { ...this.#place, part: encodeText("") });
     }
     this.#text += delta;
     return this.#send("response.output_text.delta", { ...this.#place, delta, logprobs: [] });
@@ -106,21 +118,24 @@ export class ResponseStream implements AnswerEvents {
     const text = this.#text;
     if (text !== "") {
       this.#send("response.output_text.done", { ...this.#place, text, logprobs: [] });
-      this.#send("response.content_part.done", { ...this.#place, part: textPart(text) });
-      this.#send("response.output_item.done", { output_index: 0, item: messageItem(this.#head.id, text, "completed") });
+      this.#send("response.content_part.done", { ...this.#place, part: encodeText(text) });
+      this.#send("response.output_item.done", {
+        output_index: 0,
+        item: encodeMessage(this.#head.id, text, "completed")
+      });
     }
     const first = text === "" ? 0 : 1;
     end.calls.forEach((call, index) => this.#call(call, first + index));
-    this.#end("response.completed", { response: completedResponse(this.#head, text, end) });
+    this.#end("response.completed", { response: encodeCompleted(this.#head, text, end) });
   }
 
   failed(errorText: string): void {
     const error = { code: "server_error", message: errorText };
-    this.#end("response.failed", { response: { ...responseOf(this.#head, "failed", []), error } });
+    this.#end("response.failed", { response: { ...encodeResponse(this.#head, "failed", []), error } });
   }
 
   #call(call: WaitingCall, index: number): void {
-    const item = callItem(call);
+    const item = encodeCall(call);
     const place = { output_index: index, item_id: item.id };
     this.#send("response.output_item.added", {
       output_index: index,

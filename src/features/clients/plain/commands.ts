@@ -1,6 +1,6 @@
 // What a plain AI SDK client posts, as what it means: `{ messages, trigger, messageId, … }` with its whole list of messages
 // becomes the few at its end that can hold anything new, and the answers to tool calls among them. However long the list
-// is, only those are looked at. Untrusted: the shape is checked here, what it may change is decided elsewhere.
+// is, only those are looked at. The client is not trusted: the shape is checked here, what it may change elsewhere.
 import { isToolPart, type ToolPart } from "../../../model/index.ts";
 import { isObject } from "../../../util/json.ts";
 import { ok, type Result } from "../../../util/result.ts";
@@ -12,20 +12,23 @@ export type PostedAnswer =
   | { readonly kind: "approval"; readonly toolCallId: string; readonly approved: boolean };
 
 export interface PlainRequest extends ChatRequestBody {
-  /** The client names an answer, or its list ends in one: it wants that answer to go on. */
+  /** The answer that the client names, or that its list ends in: it wants that answer to go on. */
   readonly continues: string | undefined;
   readonly answers: readonly PostedAnswer[];
-  /** The client names the question at the end of its list: it asks that one again, perhaps in other words. */
+  /** Whether the client names the question at the end of its list: it asks that one again, perhaps in other words. */
   readonly asksAgain: boolean;
 }
 
 const FAILED_TEXT = "The tool failed.";
 
-/** Fields of the SDK's own: they are not the application's. */
 type Body = Readonly<Record<string, unknown>>;
 
+/** Reads a request. `id` and `messageId` are the SDK's own fields, and not the application's. */
 export function readPlainRequest({ id: _chat, messageId, messages, ...body }: Body): Result<PlainRequest, BodyError> {
-  const read = readRequestBody({ ...body, messages: Array.isArray(messages) ? tailOf(messages, messageId) : messages });
+  const read = readRequestBody({
+    ...body,
+    messages: Array.isArray(messages) ? cutTail(messages, messageId) : messages
+  });
   if (!read.ok) return read;
   const { trigger } = read.value;
   const named = read.value.messages.find((message) => message.role === "assistant" && message.id === messageId);
@@ -33,13 +36,13 @@ export function readPlainRequest({ id: _chat, messageId, messages, ...body }: Bo
   const last = named ?? question;
   const continues = trigger === "submit-message" && last?.role === "assistant" ? last.id : undefined;
   const answers = read.value.messages.flatMap(({ role, parts }) =>
-    role === "assistant" ? parts.flatMap((part) => (isToolPart(part) ? answerIn(part) : [])) : []
+    role === "assistant" ? parts.flatMap((part) => (isToolPart(part) ? readAnswer(part) : [])) : []
   );
   return ok({ ...read.value, continues, answers, asksAgain: question?.role === "user" && question.id === messageId });
 }
 
-/** From the last answer on, and the answer that the client names: an earlier one whose call it has decided. */
-function tailOf(messages: readonly unknown[], messageId: unknown): unknown[] {
+/** Cuts the list: from the last answer on, and the answer that the client names, an earlier one whose call it has decided. */
+function cutTail(messages: readonly unknown[], messageId: unknown): unknown[] {
   const start = Math.max(0, messages.findLastIndex(isAnswer));
   const tail = messages.slice(start);
   const named = messages.slice(0, start).findLast((one) => isAnswer(one) && one["id"] === messageId);
@@ -50,12 +53,12 @@ function isAnswer(message: unknown): message is Body {
   return isObject(message) && message["role"] === "assistant";
 }
 
-function answerIn({ toolCallId, state, output, errorText, approval }: ToolPart): PostedAnswer[] {
+function readAnswer({ toolCallId, state, output, errorText, approval }: ToolPart): PostedAnswer[] {
   switch (state) {
     case "output-available":
       return [{ kind: "result", toolCallId, output: output ?? null }];
     case "output-error":
-      return [{ kind: "result", toolCallId, output: null, errorText: text(errorText) ?? FAILED_TEXT }];
+      return [{ kind: "result", toolCallId, output: null, errorText: isText(errorText) ? errorText : FAILED_TEXT }];
     case "approval-responded":
       return typeof approval?.approved === "boolean"
         ? [{ kind: "approval", toolCallId, approved: approval.approved }]
@@ -65,6 +68,6 @@ function answerIn({ toolCallId, state, output, errorText, approval }: ToolPart):
   }
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }

@@ -4,9 +4,9 @@
 //   DELETE …/chat, …/chat/<id>/stream    stops what runs and waits
 // Who may ask is decided where the request is routed; pages of other sites were refused before. A form of another page can
 // send anything but JSON without the browser asking first, so nothing else is read.
-import type { Clock } from "../../../host/ports.ts";
 import { readText } from "../../../util/bytes.ts";
 import { isJsonRequest, isObject, parseJson } from "../../../util/json.ts";
+import { NO_STORE } from "../../../util/no-store.ts";
 import {
   ForbiddenFrameError,
   MalformedRequestError,
@@ -15,77 +15,100 @@ import {
 } from "../../../wire/errors.ts";
 import { readPlainRequest } from "./commands.ts";
 import { READER_LIMIT, REFUSAL_STATUS, type PlainChat } from "./plain-chat.ts";
-import { EventStream, SSE_HEADERS } from "./sse.ts";
+import type { PlainReader, PlainSink } from "./reader.ts";
+import { DONE, EVENT_HEADERS, TextStream } from "./text-stream.ts";
 
-/** The platform's limit for one frame of a socket. */
+/** Bytes of a body: the platform's limit for one frame of a socket. */
 export const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 
 const REST = /^(?:\/[^/]+\/stream)?$/;
 
-export interface HttpChatInit {
-  readonly chat: PlainChat;
-  readonly clock: Clock;
-  /** Whether the sender may only watch. */
-  isReadonly(request: Request): Promise<boolean>;
-}
-
-/** `rest` is what follows "/chat". Undefined: the request is not about chat. */
-export async function chatResponse(request: Request, rest: string, init: HttpChatInit): Promise<Response | undefined> {
+/** Answers a request. `rest` is what follows "/chat". Undefined: the request is not about chat. */
+export async function chatResponse(request: Request, rest: string, chat: PlainChat): Promise<Response | undefined> {
   if (!REST.test(rest)) return undefined;
   const { method } = request;
-  if (method === "GET" && rest !== "") return resume(request, init);
+  if (method === "GET" && rest !== "") return resume(request, chat);
   const mayChange = (method === "POST" && rest === "") || method === "DELETE";
-  if (!mayChange) return plain("Method not allowed", 405, { Allow: rest === "" ? "POST, DELETE" : "GET, DELETE" });
-  if (await init.isReadonly(request)) return plain(new ForbiddenFrameError().message, 403);
-  if (method === "POST") return ask(request, init);
-  init.chat.stop();
+  if (!mayChange) return respond("Method not allowed", 405, { Allow: rest === "" ? "POST, DELETE" : "GET, DELETE" });
+  if (await chat.isReadonly(request)) return respond(new ForbiddenFrameError().message, 403);
+  if (method === "POST") return ask(request, chat);
+  chat.services.turns.cancelAll("cancelled");
   return new Response(null, { status: 204, headers: NO_STORE });
 }
 
-async function ask(request: Request, { chat, clock }: HttpChatInit): Promise<Response> {
-  if (!isJsonRequest(request)) return plain("Send the messages with Content-Type: application/json.", 415);
+async function ask(request: Request, chat: PlainChat): Promise<Response> {
+  if (!isJsonRequest(request)) return respond("Send the messages with Content-Type: application/json.", 415);
   const text = await readText(request.body, BODY_LIMIT_BYTES);
-  if (text === undefined) return plain(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
+  if (text === undefined) return respond(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
   const parsed = parseJson(text);
-  if (!parsed.ok || !isObject(parsed.value)) return plain(new MalformedRequestError("it is not JSON").message, 400);
+  if (!parsed.ok || !isObject(parsed.value)) return respond(new MalformedRequestError("it is not JSON").message, 400);
   const body = readPlainRequest(parsed.value);
-  if (!body.ok) return plain(body.error.message, body.error instanceof RequestTooLargeError ? 413 : 400);
-  if (chat.isFull) return full();
+  if (!body.ok) return respond(body.error.message, body.error instanceof RequestTooLargeError ? 413 : 400);
+  if (chat.isFull) return refuseReader();
   const { stream, reader } = open(request, chat);
   const result = await chat.send(body.value, reader);
-  if (result.kind === "following") return streamed(stream, clock);
-  return plain(result.errorText, REFUSAL_STATUS[result.why]);
+  if (result.kind === "following") return respondStream(stream, chat);
+  return respond(result.errorText, REFUSAL_STATUS[result.why]);
 }
 
-function resume(request: Request, { chat, clock }: HttpChatInit): Response {
-  if (chat.isFull) return full();
+function resume(request: Request, chat: PlainChat): Response {
+  if (chat.isFull) return refuseReader();
   const { stream, reader } = open(request, chat);
   if (!chat.resume(reader)) return new Response(null, { status: 204, headers: NO_STORE });
-  return streamed(stream, clock);
+  return respondStream(stream, chat);
 }
 
-/** No client of either major says by itself which it is. */
+/** The header that names the client's major: no client of either says by itself which it is. */
 const MAJOR_HEADER = "x-ai-sdk-major";
 
-function open(request: Request, chat: PlainChat) {
+function open(request: Request, chat: PlainChat): { readonly stream: EventStream; readonly reader: PlainReader } {
   const stream = new EventStream(request.headers.get(MAJOR_HEADER) === "7" ? 7 : 6);
-  const reader = chat.reader({ sink: stream });
+  const reader = chat.newReader(stream);
   stream.onLeave = () => reader.cut();
   return { stream, reader };
 }
 
-function streamed(stream: EventStream, clock: Clock): Response {
-  void stream.keepAlive(clock);
-  return new Response(stream.body, { headers: SSE_HEADERS });
+function respondStream(stream: EventStream, { services }: PlainChat): Response {
+  void stream.keepAlive(services.clock);
+  return new Response(stream.body, { headers: { ...EVENT_HEADERS, "X-Vercel-AI-UI-Message-Stream": "v1" } });
 }
 
-const NO_STORE = { "Cache-Control": "no-store" };
-
-function full(): Response {
-  return plain(new TooManyReadersError(READER_LIMIT).message, 503, { "Retry-After": "5" });
+function refuseReader(): Response {
+  return respond(new TooManyReadersError(READER_LIMIT).message, 503, { "Retry-After": "5" });
 }
 
-/** The AI SDK shows the text of an answer that is no success. */
-function plain(text: string, status: number, headers: Record<string, string> = {}): Response {
+/** Answers with a text. The AI SDK shows the text of an answer that is no success. */
+function respond(text: string, status: number, headers: Record<string, string> = {}): Response {
   return new Response(text, { status, headers: { ...headers, ...NO_STORE } });
+}
+
+/** Chunks that `ai` 6 does not know. It fails over the first one. */
+const NEWER_CHUNK = /^\{"type":"(?:custom|reasoning-file|reset-step|steering-message|tool-approval-response)"/;
+
+/** The UI message stream of the AI SDK as server-sent events: what `DefaultChatTransport` reads. */
+class EventStream extends TextStream implements PlainSink {
+  readonly #major: 6 | 7;
+
+  /** `major` is the oldest version of the AI SDK that may read it. */
+  constructor(major: 6 | 7) {
+    super();
+    this.#major = major;
+  }
+
+  chunk(body: string): boolean {
+    if (this.#major === 6 && NEWER_CHUNK.test(body)) return true;
+    return this.write(`data: ${body}\n\n`);
+  }
+
+  end(): void {
+    this.close(DONE);
+  }
+
+  fail(errorText: string): void {
+    this.close(this.errorText(errorText));
+  }
+
+  protected override errorText(message: string): string {
+    return `data: ${JSON.stringify({ type: "error", errorText: message })}\n\n${DONE}`;
+  }
 }

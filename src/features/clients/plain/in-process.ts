@@ -5,6 +5,7 @@ import { readPlainRequest } from "./commands.ts";
 import type { PlainChat } from "./plain-chat.ts";
 import type { PlainSink } from "./reader.ts";
 
+/** Makes the transport. `chat` is called for each request, and may throw. */
 export function inProcessTransport(chat: () => PlainChat): Pick<ChatTransport<UIMessage>, "sendMessages"> {
   return {
     sendMessages: async ({ messages, messageId, trigger, body, abortSignal }) => {
@@ -13,7 +14,7 @@ export function inProcessTransport(chat: () => PlainChat): Pick<ChatTransport<UI
       abortSignal?.throwIfAborted();
       const open = chat();
       const stream = new ChunkStream();
-      const reader = open.reader({ sink: stream });
+      const reader = open.newReader(stream);
       stream.onLeave = () => reader.cut();
       const result = await open.send(request.value, reader);
       if (result.kind === "refused") reader.fail(result.errorText);

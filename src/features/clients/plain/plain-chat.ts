@@ -1,56 +1,59 @@
-// Plain AI SDK clients: each request is answered by one stream of chunks. The same commands and the same listeners as the
-// `cf_agent_*` protocol, without its frames: what is asked goes through `Submit`, what is answered through the engine, and
-// what is sent is what the engine reports. A client that leaves stops nothing; one that comes back is sent all of it.
+// Plain AI SDK clients: each request is answered by one stream of chunks. They use the same commands and listeners as the
+// `cf_agent_*` protocol, without its frames: a question goes through `Submit`, an answer to a call through the engine, and
+// clients are sent what the engine reports. A client that leaves stops nothing; one that comes back is sent all of it.
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { StepUsage } from "../../../journal/records.ts";
 import { isToolPart, messageChunks, openingChunks, partsAfter } from "../../../model/index.ts";
 import type { AnswerOutcome } from "../../../turn/answers.ts";
-import type { TurnEngine } from "../../../turn/engine.ts";
+import { runtimeOf } from "../../../agent/runtime.ts";
+import type { ChatServices } from "../../../feature/services.ts";
 import type { TurnListener } from "../../../turn/listener.ts";
 import { isHalfAnswered } from "../../../turn/tool-answer.ts";
 import type { TurnOutcome, TurnView } from "../../../turn/turn.ts";
 import { isThenable, whenDone, type MaybePromise } from "../../../util/maybe-promise.ts";
 import { RequestDroppedError } from "../../../wire/errors.ts";
-import type { Submit } from "../../../wire/submit.ts";
 import type { PlainRequest, PostedAnswer } from "./commands.ts";
-import { PlainReader, type PlainReaderInit } from "./reader.ts";
+import { PlainReader, type PlainSink } from "./reader.ts";
 
 /** Clients that are sent an answer at one time. */
 export const READER_LIMIT = 1_000;
 
-export interface PlainChatInit {
-  readonly turns: TurnEngine;
-  readonly submit: Submit;
-  readonly newId: () => string;
-}
-
 type PlainRefusal = "failed" | "dropped" | "not-allowed";
 
-/** Over HTTP. */
+/** The status of a refusal over HTTP. */
 export const REFUSAL_STATUS: Readonly<Record<PlainRefusal, number>> = { failed: 422, dropped: 409, "not-allowed": 403 };
 
-/** What became of a request: its reader is served, or was refused with this. */
+/** The result of a request: its reader is served, or was refused with this text. */
 export type PlainResult =
   { readonly kind: "following" } | { readonly kind: "refused"; readonly errorText: string; readonly why: PlainRefusal };
+
+/** The services of the agent that plain clients use. */
+export type PlainServices = Pick<ChatServices, "agent" | "turns" | "submitCommand" | "ids" | "clock">;
 
 const FOLLOWING: PlainResult = { kind: "following" };
 
 export class PlainChat implements TurnListener {
-  readonly #init: PlainChatInit;
+  readonly services: PlainServices;
   readonly #readers = new Set<PlainReader>();
 
-  constructor(init: PlainChatInit) {
-    this.#init = init;
-    init.turns.listen(this);
+  constructor(services: PlainServices) {
+    this.services = services;
+    services.turns.listen(this);
   }
 
-  reader(init: Omit<PlainReaderInit, "onCut">): PlainReader {
-    return new PlainReader({ ...init, onCut: (reader) => void this.#readers.delete(reader) });
+  /** Makes the reader of one request; `connection` is its client's, if it has one. */
+  newReader(sink: PlainSink, connection?: object): PlainReader {
+    return new PlainReader(sink, (reader) => void this.#readers.delete(reader), connection);
+  }
+
+  /** Whether the sender of a request may only watch. */
+  isReadonly(request: Request): Promise<boolean> {
+    return runtimeOf(this.services.agent).connections.isReadonlyRequest(request);
   }
 
   // ── What clients ask ──
 
-  /** Asks, answers tool calls, or both; the reader is sent what comes of it. */
+  /** Asks a question, answers tool calls, or both; the reader is sent what comes of it. */
   send(request: PlainRequest, reader: PlainReader): MaybePromise<PlainResult> {
     const { continues, answers, messages } = request;
     return whenDone(this.#answer(answers, reader, continues !== undefined), (refusal) => {
@@ -60,15 +63,14 @@ export class PlainChat implements TurnListener {
     });
   }
 
-  /** No further reader is taken. */
+  /** Whether no further reader is taken. */
   get isFull(): boolean {
     return this.#readers.size >= READER_LIMIT;
   }
 
-  /** False: there is nothing that the client could be missing. */
+  /** Sends what the client could be missing. False: there is nothing. */
   resume(reader: PlainReader): boolean {
-    const { turns } = this.#init;
-    const open = turns.streaming() ?? this.#waiting();
+    const open = this.services.turns.streaming() ?? this.#findWaiting();
     if (open) {
       this.#replay(reader, open);
       return true;
@@ -81,17 +83,12 @@ export class PlainChat implements TurnListener {
     const { requestId } = reader;
     reader.end();
     this.#readers.delete(reader);
-    if (requestId !== undefined) this.#init.turns.cancel(requestId);
+    if (requestId !== undefined) this.services.turns.cancel(requestId);
   }
 
-  /** Stops what runs and what waits. */
-  stop(): void {
-    this.#init.turns.cancelAll("cancelled");
-  }
-
-  /** What the turn that the reader is sent has used. */
+  /** The tokens that the reader's turn has used. */
   usageOf({ requestId }: PlainReader): StepUsage | undefined {
-    return requestId === undefined ? undefined : this.#init.turns.usageOf(requestId);
+    return requestId === undefined ? undefined : this.services.turns.usageOf(requestId);
   }
 
   // ── What the engine reports ──
@@ -104,7 +101,7 @@ export class PlainChat implements TurnListener {
   }
 
   chunk(turn: TurnView, { body }: { readonly body: string }): void {
-    for (const reader of this.#of(turn)) reader.chunk(body);
+    for (const reader of this.#readersOf(turn)) reader.chunk(body);
   }
 
   messageUpdated(message: UIMessage): void {
@@ -112,8 +109,8 @@ export class PlainChat implements TurnListener {
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
-    for (const reader of this.#of(turn)) finish(reader, outcome);
-    // Theirs, too: the turn is not open any more.
+    for (const reader of this.#readersOf(turn)) finish(reader, outcome);
+    // These readers, too: their turn is not open any more.
     this.#releaseForgotten();
   }
 
@@ -131,15 +128,18 @@ export class PlainChat implements TurnListener {
 
   // ── Requests ──
 
-  /** Only calls that wait: a client posts outcomes that it was given, too. The result: of a decision not its to make. */
+  /**
+   * Answers only calls that wait: a client also posts outcomes that it was given. Returns the refusal of a decision that the
+   * client may not make.
+   */
   #answer(
     answers: readonly PostedAnswer[],
     origin: PlainReader,
     autoContinue: boolean
   ): MaybePromise<PlainResult | undefined> {
     if (answers.length === 0) return undefined;
-    const { turns } = this.#init;
-    const waiting = waitingCalls(turns.transcript());
+    const { turns } = this.services;
+    const waiting = findWaitingCalls(turns.transcript());
     const outcomes = answers
       .filter(({ toolCallId }) => waiting.has(toolCallId))
       .map((answer) => {
@@ -148,17 +148,16 @@ export class PlainChat implements TurnListener {
           return turns.answerApproval({ toolCallId, approved: answer.approved, autoContinue, origin });
         }
         const { output, errorText } = answer;
-        const failure = errorText !== undefined && { errorText };
-        return turns.answerTool({ toolCallId, output, ...failure, autoContinue, origin });
+        return turns.answerTool({ toolCallId, output, errorText, autoContinue, origin });
       });
     const isAtOnce = (outcome: MaybePromise<AnswerOutcome>): outcome is AnswerOutcome => !isThenable(outcome);
-    return outcomes.every(isAtOnce) ? refusalIn(outcomes) : Promise.all(outcomes).then(refusalIn);
+    return outcomes.every(isAtOnce) ? findRefusal(outcomes) : Promise.all(outcomes).then(findRefusal);
   }
 
-  /** The reader's client shows this much of an answer, and waits for the rest of it. */
+  /** Sends the rest of an answer of which the reader's client shows this much. */
   #continue(shown: UIMessage, reader: PlainReader): PlainResult {
-    const { turns } = this.#init;
-    const stored = turns.transcript().find(({ id }) => id === shown.id);
+    const { turns } = this.services;
+    const stored = this.#find(shown.id);
     const next = turns.continuationOf(shown.id);
     reader.shows(shown);
     if (stored) reader.catchUp(stored);
@@ -168,7 +167,7 @@ export class PlainChat implements TurnListener {
       if (!next) {
         // Another client's answer came first, and the conversation has gone on from it.
         if (stored) reader.chunks(partsAfter(stored, shown.parts.length));
-        reader.chunks(stepOver(shown.id));
+        reader.chunks(endStep(shown.id));
       }
       reader.end();
     }
@@ -180,7 +179,7 @@ export class PlainChat implements TurnListener {
    * under a stored id are another question, unless the client names the id: terminals count their messages from 1.
    */
   #ask(request: PlainRequest, reader: PlainReader): PlainResult {
-    const { turns, submit, newId } = this.#init;
+    const { turns, submitCommand, ids } = this.services;
     const { messages, trigger, asksAgain } = request;
     const question = messages.at(-1);
     if (trigger !== "submit-message" || question?.role !== "user" || asksAgain) return this.#submit(request, reader);
@@ -188,9 +187,9 @@ export class PlainChat implements TurnListener {
     const place = shown.findIndex(({ id }) => id === question.id);
     if (place === -1) return this.#submit(request, reader);
     const isNewest = !shown.slice(place + 1).some(({ role }) => role === "user");
-    const isRepeated = isNewest && !submit.isNews(messages);
+    const isRepeated = isNewest && !submitCommand.isNews(messages);
     if (!isRepeated)
-      return this.#submit({ ...request, messages: messages.with(-1, { ...question, id: newId() }) }, reader);
+      return this.#submit({ ...request, messages: messages.with(-1, { ...question, id: ids.next() }) }, reader);
     const open = turns.answering(question.id);
     const answer = shown[place + 1];
     if (open) this.#join(reader, open);
@@ -203,12 +202,13 @@ export class PlainChat implements TurnListener {
   }
 
   #submit(request: PlainRequest, reader: PlainReader): PlainResult {
-    const { turns, submit, newId } = this.#init;
-    const requestId = newId();
+    const { turns, submitCommand, ids } = this.services;
+    const requestId = ids.next();
     const { messages, trigger, clientTools, custom } = request;
     // Before it is accepted: from then on the engine reports.
     reader.expect(requestId);
-    const submitted = submit.receive({ type: "request", requestId, messages, trigger, clientTools, custom }, reader);
+    const command = { type: "request" as const, requestId, messages, trigger, clientTools, custom };
+    const submitted = submitCommand.receive(command, reader);
     switch (submitted.kind) {
       case "accepted": {
         const { plan } = submitted;
@@ -229,50 +229,51 @@ export class PlainChat implements TurnListener {
 
   // ── Streams ──
 
-  /** The reader's client has asked for this turn, or shows what it extends. */
+  /** Lets the reader follow a turn that its client has asked for, or whose earlier part the client shows. */
   #join(reader: PlainReader, turn: TurnView): void {
     reader.follow(turn.requestId, turn.messageId);
-    const replay = this.#init.turns.replay(turn.requestId);
+    const replay = this.services.turns.replay(turn.requestId);
     for (const { body } of replay?.chunks ?? []) reader.chunk(body);
     if (reader.isOpen) this.#readers.add(reader);
   }
 
-  /** The reader's client starts anew: it is sent the whole answer, also what the turn extends. */
+  /** Sends a client that starts anew the whole answer, also what the turn extends. */
   #replay(reader: PlainReader, turn: TurnView): void {
-    const extended = turn.continuation
-      ? this.#init.turns.transcript().find(({ id }) => id === turn.messageId)
-      : undefined;
+    const extended = turn.continuation ? this.#find(turn.messageId) : undefined;
     if (extended) reader.chunks(openingChunks(extended));
     this.#join(reader, turn);
   }
 
-  /** The accepted turn that comes next. One that waits for a person may never come. */
-  #waiting(): TurnView | undefined {
-    const { turns } = this.#init;
+  #find(messageId: string | undefined): UIMessage | undefined {
+    return this.services.turns.transcript().find(({ id }) => id === messageId);
+  }
+
+  /** Finds the accepted turn that comes next. One that waits for a person may never come. */
+  #findWaiting(): TurnView | undefined {
+    const { turns } = this.services;
     const next = turns.waiting();
     if (!next || turns.isOpen(next.requestId)) return next;
-    const answer = turns.transcript().find(({ id }) => id === next.messageId);
+    const answer = this.#find(next.messageId);
     return answer && !isHalfAnswered(answer) ? next : undefined;
   }
 
-  /** What is stored of its answer, and why it ended. */
+  /** Sends what is stored of a failed turn's answer, and why the turn ended. */
   #replayFailed(reader: PlainReader): boolean {
-    const { turns } = this.#init;
+    const { turns } = this.services;
     const failed = turns.failed();
     if (!failed) return false;
-    const messageId = turns.replay(failed.requestId)?.turn.messageId;
-    const stored = turns.transcript().find(({ id }) => id === messageId);
+    const stored = this.#find(turns.replay(failed.requestId)?.turn.messageId);
     if (stored) reader.chunks(openingChunks(stored));
     reader.fail(failed.text);
     return true;
   }
 
   /**
-   * The newest answer, while its records are kept. What the client shows is not known: it may have lost the stream, or been
-   * rendered before the end. One that has all of it shows the same afterwards.
+   * Sends the newest answer, while its records are kept. What the client shows is not known: it may have lost the stream, or
+   * been rendered before the end. One that has all of it shows the same afterwards.
    */
   #replayEnded(reader: PlainReader): boolean {
-    const { turns } = this.#init;
+    const { turns } = this.services;
     const answer = turns.transcript().at(-1);
     if (!answer || turns.lastAnswerId() !== answer.id) return false;
     reader.chunks(messageChunks(answer));
@@ -280,13 +281,13 @@ export class PlainChat implements TurnListener {
     return true;
   }
 
-  #of({ requestId }: TurnView): PlainReader[] {
+  #readersOf({ requestId }: TurnView): PlainReader[] {
     return [...this.#readers].filter((reader) => reader.requestId === requestId);
   }
 
-  /** Readers of a turn that will not come: its conversation was cleared, or another branch was chosen. */
+  /** Ends readers of a turn that will not come: its conversation was cleared, or another branch was chosen. */
   #releaseForgotten(): void {
-    const { turns } = this.#init;
+    const { turns } = this.services;
     for (const reader of this.#readers) {
       const { requestId, messageId } = reader;
       if (requestId === undefined || turns.isOpen(requestId)) continue;
@@ -305,14 +306,14 @@ function finish(reader: PlainReader, outcome: TurnOutcome): void {
 }
 
 /**
- * A client that posts as soon as all calls of the last step have outcomes would post the same answer for ever: the step is
- * over. It takes note of a new step with the next chunk that changes the message.
+ * Makes chunks that end a step. A client that posts as soon as all calls of the last step have outcomes would post the same
+ * answer for ever. It takes note of a new step with the next chunk that changes the message.
  */
-function stepOver(messageId: string): UIMessageChunk[] {
+function endStep(messageId: string): UIMessageChunk[] {
   return [{ type: "start-step" }, { type: "finish-step" }, { type: "start", messageId }];
 }
 
-function refusalIn(outcomes: readonly AnswerOutcome[]): PlainResult | undefined {
+function findRefusal(outcomes: readonly AnswerOutcome[]): PlainResult | undefined {
   for (const outcome of outcomes) {
     if (outcome.changed || outcome.refused?.reason !== "not-allowed") continue;
     return { kind: "refused", errorText: outcome.refused.message, why: "not-allowed" };
@@ -320,8 +321,8 @@ function refusalIn(outcomes: readonly AnswerOutcome[]): PlainResult | undefined 
   return undefined;
 }
 
-/** Calls of the conversation that wait for an answer from outside. */
-function waitingCalls(messages: readonly UIMessage[]): Set<string> {
+/** Finds the calls of the conversation that wait for an answer from outside. */
+function findWaitingCalls(messages: readonly UIMessage[]): Set<string> {
   const waiting = new Set<string>();
   for (const part of messages.flatMap(({ parts }) => parts)) {
     if (!isToolPart(part)) continue;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { TestChat } from "../../../wire/chat-kit.test-support.ts";
 import { TooManyReadersError } from "../../../wire/errors.ts";
-import { openAIResponse, type OpenAIInit } from "../openai/http.ts";
+import { openAIResponse } from "../openai/http.ts";
 import { chatResponse } from "./http.ts";
 import { PlainChat, READER_LIMIT } from "./plain-chat.ts";
 import { SOCKET_REQUEST_LIMIT, SocketChat } from "./socket.ts";
@@ -11,12 +11,18 @@ const sink = { chunk: () => true, end: () => undefined, fail: () => undefined };
 const headers = { "Content-Type": "application/json" };
 const { message } = new TooManyReadersError(READER_LIMIT);
 
-const newId = () => crypto.randomUUID();
-
 /** An agent in the middle of an answer. */
 async function answering() {
   const kit = new TestChat();
-  const chat = new PlainChat({ turns: kit.engine, submit: kit.protocol.submit, newId });
+  const chat = new PlainChat({
+    agent: {},
+    turns: kit.engine,
+    submitCommand: kit.protocol.submit,
+    ids: { next: () => crypto.randomUUID(), random: () => 0.5 },
+    clock: kit.world.clock
+  });
+  // The object above has no connections that could be asked.
+  chat.isReadonly = async () => false;
   kit.submit(kit.tab(), "r1");
   await kit.start();
   return { kit, chat };
@@ -25,22 +31,19 @@ async function answering() {
 /** One that answers as many clients as it may. */
 async function crowded() {
   const { kit, chat } = await answering();
-  const readers = Array.from({ length: READER_LIMIT }, () => chat.reader({ sink }));
+  const readers = Array.from({ length: READER_LIMIT }, () => chat.newReader(sink));
   for (const reader of readers) expect([chat.isFull, chat.resume(reader)]).toEqual([false, true]);
-  const transcript = () => kit.engine.transcript();
-  const http = { chat, clock: kit.world.clock, isReadonly: async () => false };
-  const init: OpenAIInit = { ...http, newId, transcript, modelName: "agent" };
-  return { kit, chat, readers, init };
+  return { kit, chat, readers };
 }
 
 const question = (words: unknown) =>
   new Request("http://x/chat", { method: "POST", headers, body: JSON.stringify(words) });
 
 test("one more is sent away, asks nothing, and is served when another has left", async () => {
-  const { kit, readers, init } = await crowded();
+  const { kit, chat, readers } = await crowded();
   const posted = question({ messages: [{ id: "u9", role: "user", parts: [{ type: "text", text: "Hello?" }] }] });
-  const resuming = () => chatResponse(new Request("http://x/chat/page/stream"), "/page/stream", init);
-  for (const response of [await chatResponse(posted, "", init), await resuming()]) {
+  const resuming = () => chatResponse(new Request("http://x/chat/page/stream"), "/page/stream", chat);
+  for (const response of [await chatResponse(posted, "", chat), await resuming()]) {
     expect([response?.status, response?.headers.get("Retry-After"), await response?.text()]).toEqual([
       503,
       "5",
@@ -48,7 +51,7 @@ test("one more is sent away, asks nothing, and is served when another has left",
     ]);
   }
   const completion = question({ messages: [{ role: "user", content: "Hello?" }] });
-  expect((await openAIResponse(completion, "/chat/completions", init))?.status).toBe(503);
+  expect((await openAIResponse(completion, "/chat/completions", chat))?.status).toBe(503);
   expect(kit.engine.transcript().map(({ id }) => id)).toEqual(["u-r1"]);
   readers[0]?.cut();
   const served = await resuming();
@@ -95,7 +98,7 @@ describe("a place is free again", () => {
     // Those that ask later find a place, too.
     kit.submit(kit.tab(), "r2");
     await kit.start();
-    expect(chat.resume(chat.reader({ sink }))).toBe(true);
+    expect(chat.resume(chat.newReader(sink))).toBe(true);
     expect(chat.isFull).toBe(false);
   });
 
@@ -111,15 +114,12 @@ describe("a place is free again", () => {
   });
 
   test("when a client of the OpenAI API leaves in the middle of its stream", async () => {
-    const { kit, chat } = await answering();
-    const transcript = () => kit.engine.transcript();
-    const http = { chat, clock: kit.world.clock, isReadonly: async () => false };
-    const init: OpenAIInit = { ...http, newId, transcript, modelName: "agent" };
+    const { chat } = await answering();
     const asked = { stream: true, messages: [{ role: "user", content: "Hello?" }] };
     const before = new Request("http://x", { method: "POST", headers: { ...headers, "idempotency-key": "same" } });
     await timesMore(async () => {
       const request = new Request(before, { method: "POST", body: JSON.stringify(asked) });
-      const response = await openAIResponse(request, "/chat/completions", init);
+      const response = await openAIResponse(request, "/chat/completions", chat);
       expect(response?.status).toBe(200);
       await response?.body?.cancel();
     });

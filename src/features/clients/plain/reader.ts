@@ -1,63 +1,60 @@
-// One plain client that is sent one answer, as chunks of the AI SDK and one end. It follows a turn by its request id; what
-// the client shows of tool calls is tracked, so that an outcome that is not part of the turn's stream reaches it too.
+// One plain client that is sent one answer, as chunks of the AI SDK and one end. The reader follows a turn by its request
+// id, and tracks what the client shows of tool calls, so that an outcome that is not part of the turn's stream reaches it too.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isSettledToolPart, isToolPart, outcomeChunk } from "../../../model/index.ts";
 import { isObject, parseJson } from "../../../util/json.ts";
 import { OtherClient } from "../../../wire/clients.ts";
 
-/** Where an encoding writes to. After an end nothing more comes. */
+/** Writes an answer in the encoding of one client. After an end nothing more comes. */
 export interface PlainSink {
-  /** One UI message chunk as JSON. False: the client is gone. */
+  /** Writes one UI message chunk, given as JSON. False: the client is gone. */
   chunk(body: string): boolean;
   end(): void;
-  /** Plain words for a person. */
+  /** Ends the answer with plain words for a person. */
   fail(errorText: string): void;
-}
-
-export interface PlainReaderInit {
-  readonly sink: PlainSink;
-  /** The client's connection, if it has one. */
-  readonly connection?: object;
-  /** It left, or was too slow, before it had everything. */
-  readonly onCut: (reader: PlainReader) => void;
 }
 
 const TOOL_CHUNK = '{"type":"tool-';
 
 export class PlainReader extends OtherClient {
-  readonly #init: PlainReaderInit;
+  readonly #sink: PlainSink;
+  readonly #onCut: (reader: PlainReader) => void;
+  readonly #connection: object | undefined;
   /** Calls that the client shows, and whether it knows their end. */
   readonly #calls = new Map<string, boolean>();
   #requestId: string | undefined;
   #messageId: string | undefined;
-  /** The answer has begun on the client's side: a further `start` would begin another. */
+  /** Whether the answer has begun on the client's side: a further `start` would begin another. */
   #hasStarted = false;
   #isOver = false;
 
-  constructor(init: PlainReaderInit) {
+  /** `onCut` is called for a client that left, or was too slow, before it had everything. */
+  constructor(sink: PlainSink, onCut: (reader: PlainReader) => void, connection?: object) {
     super();
-    this.#init = init;
+    this.#sink = sink;
+    this.#onCut = onCut;
+    this.#connection = connection;
   }
 
   get key(): object {
-    return this.#init.connection ?? this;
+    return this.#connection ?? this;
   }
 
   get isOpen(): boolean {
     return !this.#isOver;
   }
 
-  /** The turn it is sent. */
+  /** The turn that the client is sent. */
   get requestId(): string | undefined {
     return this.#requestId;
   }
 
-  /** The message that its client shows, and adds to. */
+  /** The message that the client shows, and adds to. */
   get messageId(): string | undefined {
     return this.#messageId;
   }
 
-  /** It is about to ask under this id. */
+  /** Says that the client is about to ask under this id. */
   expect(requestId: string): void {
     this.#requestId = requestId;
   }
@@ -67,13 +64,13 @@ export class PlainReader extends OtherClient {
     this.#messageId = messageId;
   }
 
-  /** Its client shows this answer already, and adds the rest to it. */
+  /** Says that the client shows this answer already, and adds the rest to it. */
   shows({ parts }: UIMessage): void {
     this.#hasStarted = true;
     for (const part of parts) if (isToolPart(part)) this.#calls.set(part.toolCallId, isSettledToolPart(part));
   }
 
-  /** A chunk of the turn's stream. */
+  /** Sends a chunk of the turn's stream. */
   chunk(body: string): void {
     if (body.startsWith(TOOL_CHUNK)) this.#noteCall(body);
     // A client adds to the message it shows; the id of another would make it repeat what it has.
@@ -81,12 +78,12 @@ export class PlainReader extends OtherClient {
     this.#send(body);
   }
 
-  /** Chunks that are not of the stream. */
+  /** Sends chunks that are not of the stream. */
   chunks(chunks: readonly UIMessageChunk[]): void {
     for (const chunk of chunks) this.#write(chunk);
   }
 
-  /** Ends of calls that it shows as open. */
+  /** Sends the ends of calls that the client shows as open. */
   catchUp({ parts }: UIMessage): void {
     for (const part of parts) {
       if (!isToolPart(part) || this.#calls.get(part.toolCallId) !== false || !isSettledToolPart(part)) continue;
@@ -98,20 +95,20 @@ export class PlainReader extends OtherClient {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#init.sink.end();
+    this.#sink.end();
   }
 
   fail(errorText: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#init.sink.fail(errorText);
+    this.#sink.fail(errorText);
   }
 
-  /** The client is gone, or cannot keep up. What it follows goes on. */
+  /** Says that the client is gone, or cannot keep up. The turn that it follows goes on. */
   cut(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#init.onCut(this);
+    this.#onCut(this);
   }
 
   #write(chunk: UIMessageChunk): void {
@@ -122,7 +119,7 @@ export class PlainReader extends OtherClient {
   }
 
   #send(body: string): void {
-    if (!this.#isOver && !this.#init.sink.chunk(body)) this.cut();
+    if (!this.#isOver && !this.#sink.chunk(body)) this.cut();
   }
 
   #noteCall(body: string): void {

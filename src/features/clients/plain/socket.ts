@@ -13,7 +13,7 @@ import type { PlainReader, PlainSink } from "./reader.ts";
 export const SOCKET_REQUEST_LIMIT = 100;
 
 export interface PlainSocket {
-  /** The same object for the same socket. */
+  /** Identifies the socket: the same object each time. */
   readonly key: object;
   readonly isReadonly: boolean;
   send(frame: string): boolean;
@@ -29,7 +29,7 @@ export class SocketChat {
     this.#chat = chat;
   }
 
-  /** Never throws over what a client sends. A frame without an id cannot be answered and is ignored. */
+  /** Takes a frame, and never throws over what a client sends. A frame without an id cannot be answered and is ignored. */
   receive(socket: PlainSocket, text: string): MaybePromise<void> {
     const parsed = parseJson(text);
     const frame: Frame = parsed.ok && isObject(parsed.value) ? parsed.value : {};
@@ -48,7 +48,7 @@ export class SocketChat {
     }
   }
 
-  /** The client is gone; what it asked goes on. */
+  /** Says that the client is gone; what it asked goes on. */
   closed(key: object): void {
     const readers = this.#open.get(key);
     this.#open.delete(key);
@@ -61,7 +61,7 @@ export class SocketChat {
     const fields = isObject(body) ? body : {};
     const request = readPlainRequest({ ...fields, messages, messageId, trigger });
     if (!request.ok) return sink.fail(request.error.message);
-    const reader = this.#reader(socket, requestId, sink);
+    const reader = this.#openReader(socket, requestId, sink);
     if (!reader) return;
     return whenDone(this.#chat.send(request.value, reader), (result) => {
       if (result.kind === "refused") reader.fail(result.errorText);
@@ -70,11 +70,11 @@ export class SocketChat {
 
   #resume(socket: PlainSocket, requestId: string): void {
     const sink = new FrameSink(socket, requestId);
-    const reader = this.#reader(socket, requestId, sink);
+    const reader = this.#openReader(socket, requestId, sink);
     if (!reader) return;
     if (!this.#chat.resume(reader)) {
       this.#open.get(socket.key)?.delete(requestId);
-      sink.none();
+      sink.refuseResume();
     } else if (reader.isOpen) sink.start();
   }
 
@@ -86,8 +86,8 @@ export class SocketChat {
     else this.#chat.abort(reader);
   }
 
-  /** Undefined: the client has been told why not. A request that is repeated is not taken again. */
-  #reader(socket: PlainSocket, requestId: string, sink: FrameSink): PlainReader | undefined {
+  /** Opens the reader of a request. Undefined: it was refused, or repeats one that is open. */
+  #openReader(socket: PlainSocket, requestId: string, sink: FrameSink): PlainReader | undefined {
     const readers = this.#open.get(socket.key) ?? new Map<string, PlainReader>();
     for (const [id, reader] of readers) if (!reader.isOpen) readers.delete(id);
     this.#open.set(socket.key, readers);
@@ -96,7 +96,7 @@ export class SocketChat {
       sink.fail(new TooManyReadersError(READER_LIMIT).message);
       return undefined;
     }
-    const reader = this.#chat.reader({ sink, connection: socket.key });
+    const reader = this.#chat.newReader(sink, socket.key);
     readers.set(requestId, reader);
     return reader;
   }
@@ -105,7 +105,7 @@ export class SocketChat {
 class FrameSink implements PlainSink {
   readonly #socket: PlainSocket;
   readonly #requestId: string;
-  /** The client takes chunks in this order only, from 0 on. */
+  /** The number of the next chunk: the client takes them in this order only, from 0 on. */
   #sequence = 0;
 
   constructor(socket: PlainSocket, requestId: string) {
@@ -122,24 +122,24 @@ class FrameSink implements PlainSink {
   }
 
   end(): void {
-    this.#frame("end");
+    this.#send("end");
   }
 
   fail(errorText: string): void {
-    this.#frame("error", { errorText });
+    this.#send("error", { errorText });
   }
 
-  /** There is a stream, although nothing may come for a while. */
+  /** Says that there is a stream, although nothing may come for a while. */
   start(): void {
-    this.#frame("start");
+    this.#send("start");
   }
 
-  /** There is nothing to resume. */
-  none(): void {
-    this.#frame("no-active");
+  /** Says that there is nothing to resume. */
+  refuseResume(): void {
+    this.#send("no-active");
   }
 
-  #frame(type: "start" | "end" | "error" | "no-active", fields: object = {}): void {
+  #send(type: "start" | "end" | "error" | "no-active", fields: object = {}): void {
     this.#socket.send(JSON.stringify({ type, requestId: this.#requestId, ...fields }));
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TextStream } from "./text-stream.ts";
 
-/** Sleeps until it is told to wake. */
+/** A clock whose sleep ends with a call of `wake`. */
 function sleeper() {
   let wake = () => {};
   const sleep = (_ms: number, signal?: AbortSignal) =>

@@ -1,12 +1,19 @@
 // A body that is written while it is read, for a client that may leave, or stop reading.
 import type { Clock } from "../../../host/ports.ts";
 import { encodeText } from "../../../util/bytes.ts";
+import { NO_STORE } from "../../../util/no-store.ts";
 import { SlowClientError } from "../../../wire/errors.ts";
 
-/** What may wait for a client that reads slowly; beyond it the client is cut off, with an error it can read. */
+/** The headers of a stream of server-sent events. Without the last one proxies would gather it. */
+export const EVENT_HEADERS = { ...NO_STORE, "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" };
+
+/** The last event of a stream. */
+export const DONE = "data: [DONE]\n\n";
+
+/** Bytes that may wait for a client that reads slowly; beyond it the client is cut off, with an error that it can read. */
 export const UNREAD_STREAM_BYTES = 32 * 1024 * 1024;
 
-/** Between two looks, so that a stream is silent for less than twice as long. Some proxies close it after half a minute. */
+/** The time between two looks, so that a stream is silent for less than twice as long. Some proxies close it after half a minute. */
 export const KEEP_ALIVE_MS = 10_000;
 
 /** A comment of server-sent events: their readers skip it. */
@@ -18,7 +25,7 @@ export class TextStream {
   onLeave: () => void = () => undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #over = new AbortController();
-  /** Nothing was sent since the last look. */
+  /** Whether nothing was sent since the last look. */
   #isSilent = true;
 
   constructor() {
@@ -34,7 +41,7 @@ export class TextStream {
     );
   }
 
-  /** False: the client is gone, or was cut off. */
+  /** Writes a text. False: the client is gone, or was cut off. */
   write(text: string): boolean {
     const controller = this.#controller;
     if (!controller) return false;
@@ -47,14 +54,14 @@ export class TextStream {
     return false;
   }
 
-  /** The last words reach the client, however much it has not read yet: they say how the stream ended. */
+  /** Ends the stream. The last words reach the client, however much it has not read yet: they say how the stream ended. */
   close(last = ""): void {
     if (last !== "") this.#controller?.enqueue(encodeText(last));
     this.#controller?.close();
     this.#end();
   }
 
-  /** An error as readers of this stream know one. */
+  /** Writes an error as readers of this stream know one. */
   protected errorText(message: string): string {
     return message;
   }
