@@ -10,7 +10,7 @@ import { isOverridden } from "../../feature/members.ts";
 import type { ChatOptions, StreamCallback } from "../../feature/stream-callback.ts";
 import { openChannels } from "./feature.ts";
 import { MessengerAccess } from "./messenger-access.ts";
-import { ofMessenger } from "./channel-origin.ts";
+import { withOrigin } from "./channel-origin.ts";
 import type {
   ChannelContext,
   ChannelText,
@@ -25,7 +25,7 @@ import type {
 export interface DeliverNoticeOptions {
   /** Default: the channel of the turn that calls; outside a turn `web`. */
   readonly channel?: string;
-  /** Of a messenger's channel. Default: the thread of the turn that calls. */
+  /** The thread of a messenger's channel. Default: that of the turn that calls. */
   readonly thread?: string;
   /** Whether the model reads later that it was sent. A notice for `web` is part of the transcript either way. */
   readonly informModel?: boolean;
@@ -38,9 +38,9 @@ export interface MessengerQuestion {
   readonly channel: string;
   /** A second call with the same key follows the turn of the first. */
   readonly key: string;
-  /** Under which a turn that this call starts can be cancelled. */
+  /** The id under which a turn that this call starts can be cancelled. */
   readonly requestId: string;
-  /** Become file parts of the message, and files of the workspace. */
+  /** Files that become parts of the message, and files of the workspace. */
   readonly files?: readonly MessengerFile[];
 }
 
@@ -62,7 +62,7 @@ export interface ReplyFile {
   readonly attachment?: number;
 }
 
-/** As much of an attachment as is needed to fetch it again. */
+/** An attachment, as far as it is needed to fetch the file again. */
 export interface FetchableAttachment {
   readonly name?: string;
   readonly mediaType?: string;
@@ -77,26 +77,26 @@ export interface MessengerAnswer {
   readonly text: string;
 }
 
-/** What became of a parked call. */
+/** The end of a parked call's wait. */
 export interface ApprovalOutcome {
   readonly how: "approved" | "rejected" | "expired";
-  /** Where a name is known. */
+  /** Who decided, where a name is known. */
   readonly by: string | null;
 }
 
 export class ChannelMembers {
   static readonly changes = ["deliverNotice"] satisfies (keyof ChannelMembers)[];
 
-  /** Chat apps that this agent answers in; see `everthink/messengers`. Asked once per start. */
+  /** Lists the chat apps that this agent answers in; see `everthink/messengers`. Called once per start. */
   getMessengers(): MessengerSet {
     return {};
   }
 
   /**
-   * Whether a request or socket of a client may reach a conversation of a messenger: a sub-agent of a thread, or the agent
-   * itself with `conversation: "self"`. Asked of the agent that has the messenger, before `onBeforeSubAgent`; webhooks, logins
-   * to MCP servers, and inspectors that `authorizeInspection` lets in, are not asked about. The request is a copy: its body may
-   * be read. Default: none.
+   * Says whether a request or socket of a client may reach a conversation of a messenger: a sub-agent of a thread, or the agent
+   * itself with `conversation: "self"`. It is called on the agent that has the messenger, before `onBeforeSubAgent`, but not for
+   * webhooks, for logins to MCP servers, and for inspectors that `authorizeInspection` lets in. The request is a copy: its body
+   * may be read. Default: none.
    *
    * @example
    * async authorizeMessengerConversation(request: Request) {
@@ -107,7 +107,7 @@ export class ChannelMembers {
     return false;
   }
 
-  /** Further surfaces, and what each changes about its turns. Asked once per start. */
+  /** Declares further surfaces, and what each changes about its turns. Called once per start. */
   configureChannels(): ThinkChannels | Promise<ThinkChannels> {
     return {};
   }
@@ -117,7 +117,7 @@ export class ChannelMembers {
     return channels.of(this).runtime.active();
   }
 
-  /** The event behind the running turn, or behind the newest message; undefined if no messenger is. */
+  /** Gives the event behind the running turn, or behind the newest message; undefined if no messenger is. */
   getMessengerContext<Context extends MessengerOrigin = MessengerOrigin>(): Context | undefined {
     // Stored by the messenger as the context it is.
     return channels.of(this).runtime.messengerOrigin() as Context | undefined;
@@ -129,29 +129,29 @@ export class ChannelMembers {
   }
 
   /**
-   * The bytes of a file that a user sent, fetched from the provider, also after a restart and in a sub-agent.
-   * `messengerId`: default that of the running turn, or of the newest message. Throws what the provider's adapter throws.
+   * Fetches a file that a user sent from the provider, also after a restart and in a sub-agent. `messengerId`: default that of
+   * the running turn, or of the newest message. Throws what the provider's adapter throws.
    */
   async fetchMessengerAttachment(attachment: FetchableAttachment, messengerId?: string): Promise<ArrayBuffer> {
     return channels.of(this).runtime.fetchAttachment(attachment, messengerId);
   }
 
-  /** For the messengers of this package: the files of a turn's answer. */
+  /** Reads the files of a turn's answer, for the messengers of this package. */
   replyFiles(requestId: string): Promise<ReplyFile[]> {
     return channels.of(this).runtime.replyFiles(requestId);
   }
 
-  /** For the messengers of this package: what waits for a human, after a restart too. */
+  /** Lists what waits for a human, after a restart too, for the messengers of this package. */
   waitingApprovals(executionId?: string): Promise<PendingApproval[]> {
     return channels.of(this).runtime.waitingApprovals(executionId);
   }
 
-  /** For the messengers of this package: who decided over a parked call. Undefined: no outcome of it is stored. */
+  /** Says who decided over a parked call, for the messengers of this package. Undefined: no outcome of it is stored. */
   async approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
     return channels.of(this).runtime.approvalOutcome(toolCallId);
   }
 
-  /** As `chat`, for a question that came through a messenger: its channel, and what `getMessengerContext()` answers. */
+  /** Does what `chat` does for a question that came through a messenger, whose event `getMessengerContext()` then gives. */
   async chatWithMessengerContext(
     message: UIMessage,
     callback: StreamCallback,
@@ -161,15 +161,15 @@ export class ChannelMembers {
     const think = this as object as {
       chat(input: UIMessage, callback: StreamCallback, options?: ChatOptions): Promise<void>;
     };
-    return think.chat(ofMessenger(message, context), callback, { ...options, channel: context.messengerId });
+    return think.chat(withOrigin(message, context), callback, { ...options, channel: context.messengerId });
   }
 
-  /** For the messengers of this package: runs one turn and reports its text as it grows. */
+  /** Runs one turn and reports its text as it grows, for the messengers of this package. */
   answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer> {
     return channels.of(this).runtime.answer(question, onText);
   }
 
-  /** For the messengers of this package: what a sub-agent asks of its root. */
+  /** Takes a call of a sub-agent to its root, for the messengers of this package. */
   async messengerCall(call: MessengerCall): Promise<void> {
     await channels.of(this).runtime.receive(call);
   }
@@ -179,13 +179,13 @@ function hasChannels(agent: object): boolean {
   return isOverridden(agent, "getMessengers") || isOverridden(agent, "configureChannels");
 }
 
-/** A part of its own: whatever fails in the class's channels, conversations of messengers stay closed. */
+/** It is a capability of its own: whatever fails in the class's channels, conversations of messengers stay closed. */
 export const messengerAccess = capability({
   name: "messenger-access",
   feature: (services) => new MessengerAccess(services)
 });
 
-/** Opened by every conversation: it keeps what once was a messenger's private, and serves a root's messengers as a sub-agent. */
+/** Every conversation opens it: it keeps what once was a messenger's private, and serves a root's messengers as a sub-agent. */
 export const channels = chatCapability({
   name: "channels",
   members: ChannelMembers,
@@ -193,7 +193,7 @@ export const channels = chatCapability({
   feature: openChannels
 });
 
-/** What serves messengers comes with the first of them, which may also be declared as a channel. */
+/** The feature that serves messengers comes with the first of them, which may also be declared as a channel. */
 export const messengers = chatCapability<MessengersFeature>({
   name: "messengers",
   requires: [channels],

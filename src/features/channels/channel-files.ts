@@ -11,11 +11,11 @@ import type { MessengerFile, ReplyFile } from "./capability.ts";
 
 /** Files of one answer; further ones are left out, with a line in the log. */
 const MAX_FILES = 10;
-/** Of all of them: what one call between two objects can carry. */
+/** Bytes of all of them: as many as one call between two objects can carry. */
 const MAX_TOTAL_BYTES = 25_000_000;
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** The message with the files a user sent. A workspace that does not take one does not cost the question. */
+/** Adds to the message the files that a user sent. A workspace that does not take one does not cost the question. */
 export async function withFiles(
   message: UIMessage,
   files: readonly MessengerFile[],
@@ -33,35 +33,35 @@ export async function withFiles(
   }
   const note =
     kept.length === 0 ? [] : [{ type: "text" as const, text: `Saved in the workspace:\n${kept.join("\n")}` }];
-  return { ...message, parts: [...message.parts, ...note, ...files.map(filePart)] };
+  return { ...message, parts: [...message.parts, ...note, ...files.map(toFilePart)] };
 }
 
-function filePart({ name, mediaType, bytes }: MessengerFile): FileUIPart {
+function toFilePart({ name, mediaType, bytes }: MessengerFile): FileUIPart {
   return { type: "file", mediaType, filename: name, url: `data:${mediaType};base64,${encodeBase64(bytes)}` };
 }
 
 export interface AnswerFiles {
-  /** The chunks of the turn, as JSON. */
+  /** The chunks of the turn as JSON. */
   readonly chunks: Iterable<{ readonly body: string }>;
   readonly attachments: readonly ReplyAttachment[];
   readonly workspace: WorkspaceLike;
 }
 
-/** First those of the answer itself, then those of attachments, in their order. */
-export async function replyFilesOf({ chunks, attachments, workspace }: AnswerFiles): Promise<ReplyFile[]> {
-  const files = [...streamedFiles(chunks)];
+/** Reads the files of an answer: first its own, then those of attachments, in their order. */
+export async function readReplyFiles({ chunks, attachments, workspace }: AnswerFiles): Promise<ReplyFile[]> {
+  const files = [...findStreamedFiles(chunks)];
   for (const [index, attachment] of attachments.entries()) {
     if (attachment.type !== "file") continue;
-    const file = await attachedFile(attachment, workspace).catch((error: unknown) => {
+    const file = await readAttached(attachment, workspace).catch((error: unknown) => {
       console.error("A file that an action attached could not be read:", error);
       return undefined;
     });
     if (file) files.push({ ...file, attachment: index });
   }
-  return fitting(files);
+  return takeFitting(files);
 }
 
-function* streamedFiles(chunks: AnswerFiles["chunks"]): Generator<ReplyFile> {
+function* findStreamedFiles(chunks: AnswerFiles["chunks"]): Generator<ReplyFile> {
   let number = 0;
   for (const { body } of chunks) {
     if (!body.includes('"file"')) continue;
@@ -80,8 +80,8 @@ function extensionOf(mediaType: string): string {
   return sub === "jpeg" ? "jpg" : sub.replaceAll(/[^a-z0-9]/gi, "") || "bin";
 }
 
-/** `{ type: "file", path }` of the workspace, or `{ type: "file", data }` as base64 or a data URL. */
-async function attachedFile(attachment: ReplyAttachment, workspace: WorkspaceLike): Promise<ReplyFile | undefined> {
+/** Reads `{ type: "file", path }` of the workspace, or `{ type: "file", data }` as base64 or a data URL. */
+async function readAttached(attachment: ReplyAttachment, workspace: WorkspaceLike): Promise<ReplyFile | undefined> {
   const { path, data, name: given, mediaType: declared } = attachment;
   const inPath = typeof path === "string" ? path.split("/").at(-1) : undefined;
   const name = typeof given === "string" && given !== "" ? given : (inPath ?? "file");
@@ -94,7 +94,7 @@ async function attachedFile(attachment: ReplyAttachment, workspace: WorkspaceLik
   return { name, mediaType, bytes };
 }
 
-function fitting(files: readonly ReplyFile[]): ReplyFile[] {
+function takeFitting(files: readonly ReplyFile[]): ReplyFile[] {
   let left = MAX_TOTAL_BYTES;
   const kept = files.filter(({ bytes }, index) => {
     const fits = index < MAX_FILES && bytes.byteLength <= left;

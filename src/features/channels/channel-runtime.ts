@@ -15,18 +15,19 @@ import type {
 } from "./capability.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
-import { replyFilesOf, withFiles } from "./channel-files.ts";
+import { readReplyFiles, withFiles } from "./channel-files.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
 import type {
   ChannelContext,
   ChannelDefinition,
-  Channels,
   ChannelText,
   MessengerCall,
   MessengerOrigin,
   MessengersFeature
 } from "./channels.ts";
 import { channelErrors } from "./errors.ts";
+import type { Channels } from "./feature.ts";
+import { appendPart } from "./paragraphs.ts";
 import { decidedApprovals } from "../inspection/inspection-approvals.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ActionMembers } from "../actions/capability.ts";
@@ -34,14 +35,15 @@ import type { WorkspaceMembers } from "../workspace/capability.ts";
 import { messengerAccess, messengers, type ChannelMembers } from "./capability.ts";
 import type { AgentBase } from "../../agent/agent-base.ts";
 import { turnInput } from "../../feature/turn-input.ts";
+import { errorMessage } from "../../util/errors.ts";
 
-/** The root has the messengers, whatever else it is. */
+/** The root agent has the messengers, whatever else it is. */
 type RootAgent = AgentBase & ChannelMembers;
 
-/** In front of a notice that the model is to know of. */
+/** Put in front of a notice that the model is to know of. */
 export const OUT_OF_BAND = "[Delivered out of band] ";
 
-/** What is used of the agent beside its channels. */
+/** The agent, as far as it is used beside its channels. */
 type Owner = WorkspaceMembers & Partial<Pick<ActionMembers, "replyAttachments">>;
 
 export class ChannelRuntime {
@@ -71,11 +73,11 @@ export class ChannelRuntime {
     const { kind = "notice", informModel = false } = options;
     const channel = options.channel ?? this.active()?.channelId ?? "web";
     try {
-      if (channel === "web") await this.#append(informModel ? prefixed(text) : plain(text), kind);
+      if (channel === "web") await this.#append(informModel ? withPrefix(text) : toPlain(text), kind);
       else await this.#send(channel, text, { ...options, kind });
-      if (channel !== "web" && informModel) await this.#append(prefixed(text), kind);
+      if (channel !== "web" && informModel) await this.#append(withPrefix(text), kind);
     } catch (error) {
-      this.#services.emit("notice:failed", { channel, error: error instanceof Error ? error.message : String(error) });
+      this.#services.emit("notice:failed", { channel, error: errorMessage(error) });
       throw error;
     }
     this.#services.emit("notice:delivered", { channel, kind, informModel });
@@ -100,7 +102,7 @@ export class ChannelRuntime {
     const origin = this.messengerOrigin();
     const threadId = thread ?? (origin?.messengerId === channel ? origin.thread.id : undefined);
     // Messengers are the root's: a sub-agent of another class need not declare them.
-    const isOfRoot = !definition && this.#root() !== undefined && threadId !== undefined;
+    const isOfRoot = !definition && this.#findRoot() !== undefined && threadId !== undefined;
     if (!definition && !isOfRoot) throw channelErrors.NoSurfaceError(channel, "it is not registered");
     if (!definition || definition.kind === "messenger") {
       if (threadId === undefined) throw channelErrors.NoSurfaceError(channel, "a messenger needs a thread to post to");
@@ -109,19 +111,19 @@ export class ChannelRuntime {
     }
     if (!definition.surface)
       throw channelErrors.NoSurfaceError(channel, `the kind "${definition.kind}" has no surface outside a turn`);
-    const surface = definition.surface({ channelId: channel, ...(threadId !== undefined && { thread: threadId }) });
-    for (const piece of splitBy(definition, text)) {
+    const surface = definition.surface({ channelId: channel, thread: threadId });
+    for (const piece of split(text, definition)) {
       await surface.post(piece, { kind, turnEnded: this.active() === undefined });
     }
   }
 
   // ── The root ──
 
-  /** Done here in the root; otherwise passed to it. */
+  /** Takes a call in the root; a sub-agent passes it to its root. */
   async receive(call: MessengerCall): Promise<void> {
-    const root = this.#root();
+    const root = this.#findRoot();
     if (root) return root.messengerCall(call);
-    await this.#messengers(call.do === "post" ? call.notice.messengerId : call.turn.messengerId).take(call);
+    await this.#findMessengers(call.do === "post" ? call.notice.messengerId : call.turn.messengerId).take(call);
   }
 
   async fetchAttachment(attachment: FetchableAttachment, messengerId: string | undefined): Promise<ArrayBuffer> {
@@ -132,19 +134,21 @@ export class ChannelRuntime {
     const plainAttachment = JSON.parse(
       JSON.stringify({ name, mediaType, size, url, fetchMetadata })
     ) as FetchableAttachment;
-    const root = this.#root();
+    const root = this.#findRoot();
     return root
       ? root.fetchMessengerAttachment(plainAttachment, id)
-      : this.#messengers(id).fetchAttachment(id, plainAttachment);
+      : this.#findMessengers(id).fetchAttachment(id, plainAttachment);
   }
 
-  #root() {
+  /** Finds the root of a sub-agent. Undefined in the root itself. */
+  #findRoot() {
     const { identity } = runtimeOf(this.#agent);
     const [root] = identity.parentPath;
     return root && parentStub<RootAgent>(runtimeOf(this.#agent), root.className, identity.parentPath.length);
   }
 
-  #messengers(channel: string): MessengersFeature {
+  /** Throws NoSurfaceError. */
+  #findMessengers(channel: string): MessengersFeature {
     const found = messengers.find(this.#agent);
     if (!found) throw channelErrors.NoSurfaceError(channel, "the root agent has no messengers");
     return found;
@@ -153,7 +157,7 @@ export class ChannelRuntime {
   async replyFiles(requestId: string): Promise<ReplyFile[]> {
     const { workspace } = this.#agent;
     const chunks = this.#services.turns.replay(requestId)?.chunks ?? [];
-    return replyFilesOf({ chunks, attachments: this.#agent.replyAttachments?.(requestId) ?? [], workspace });
+    return readReplyFiles({ chunks, attachments: this.#agent.replyAttachments?.(requestId) ?? [], workspace });
   }
 
   async waitingApprovals(executionId: string | undefined): Promise<PendingApproval[]> {
@@ -171,8 +175,8 @@ export class ChannelRuntime {
   // ── A messenger's question ──
 
   /**
-   * One turn under the key, however often it is asked for. Only a caller that starts the turn is given its text as it grows, and
-   * only while its first attempt runs; the answer has all of it.
+   * Runs one turn under the key, however often it is asked for. Only a caller that starts the turn is given its text as it
+   * grows, and only while its first attempt runs; the answer has all of it.
    */
   async answer(
     { message, channel, key, requestId, files = [] }: MessengerQuestion,
@@ -202,34 +206,27 @@ export class ChannelRuntime {
         origin: undefined
       });
       const { status, message: answer } = await ticket.settled;
-      return { requestId: ticket.requestId, status, text: textOf(answer) };
+      return { requestId: ticket.requestId, status, text: readText(answer) };
     } finally {
       stop();
     }
   }
 }
 
-/** A card is one message, whatever its text. */
-function splitBy({ delivery }: ChannelDefinition, text: ChannelText): ChannelText[] {
+/** Splits a text as the channel says. A card is one message, whatever its text. */
+function split(text: ChannelText, { delivery }: ChannelDefinition): ChannelText[] {
   if (!delivery?.splitText || (typeof text === "object" && text.card)) return [text];
-  return delivery.splitText(plain(text)).map((piece) => (typeof text === "string" ? piece : { markdown: piece }));
+  return delivery.splitText(toPlain(text)).map((piece) => (typeof text === "string" ? piece : { markdown: piece }));
 }
 
-function plain(text: ChannelText): string {
+function toPlain(text: ChannelText): string {
   return typeof text === "string" ? text : text.markdown;
 }
 
-function prefixed(text: ChannelText): string {
-  return `${OUT_OF_BAND}${plain(text)}`;
+function withPrefix(text: ChannelText): string {
+  return `${OUT_OF_BAND}${toPlain(text)}`;
 }
 
-/** Parts around a tool call are paragraphs of their own. */
-function textOf(message: UIMessage | undefined): string {
-  let text = "";
-  for (const part of message?.parts ?? []) {
-    if (part.type !== "text" || part.text === "") continue;
-    const needsBreak = text !== "" && !/\s$/.test(text) && !/^\s/.test(part.text);
-    text += needsBreak ? `\n\n${part.text}` : part.text;
-  }
-  return text;
+function readText(message: UIMessage | undefined): string {
+  return (message?.parts ?? []).reduce((text, part) => (part.type === "text" ? appendPart(text, part.text) : text), "");
 }

@@ -1,11 +1,9 @@
-// Channels: the surfaces a turn can belong to, and what each changes about its turns. The class declares them with
-// `configureChannels()` and `getMessengers()`; `web` is always there. Types, the rules of the declaration, and the
-// feature that gives turns their policy. Messengers themselves are a feature of their own.
+// Channels: the surfaces that a turn can belong to, and what each changes about its turns. The class declares them with
+// `configureChannels()` and `getMessengers()`; `web` is always there. Here are their types and the rules of the
+// declaration. Messengers themselves are a feature of their own.
 import type { ToolSet } from "ai";
-import type { EventPayloads } from "../../observe/events.ts";
-import type { TurnView } from "../../turn/turn.ts";
 import type { FetchableAttachment } from "./capability.ts";
-import type { CarriesFeature, ChannelPolicy, Feature, TurnPart } from "../../feature/feature.ts";
+import type { CarriesFeature, Feature } from "../../feature/feature.ts";
 import { channelErrors } from "./errors.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 
@@ -30,7 +28,7 @@ export interface ChannelCapabilities {
   readonly supportsEphemeral?: boolean;
 }
 
-/** Takes what is delivered outside a stream. */
+/** The surface that takes what is delivered outside a stream. */
 export interface ChannelDeliverySurface {
   post(
     message: ChannelText,
@@ -38,7 +36,7 @@ export interface ChannelDeliverySurface {
   ): MaybePromise<unknown>;
 }
 
-/** `card`: shown in the place of the text by providers that have cards. */
+/** A text for a channel. Providers that have cards show the card in the place of the text. */
 export type ChannelText = string | { readonly markdown: string; readonly card?: ChannelCard };
 
 /** A card element of the Chat SDK: texts, sections, fields, images, links, dividers, tables and buttons. */
@@ -50,10 +48,10 @@ export interface ChannelCard {
   readonly children: readonly { readonly [field: string]: unknown }[];
 }
 
-/** What `getMessengers()` returns: made by a provider's function, such as `telegramMessenger()`. */
+/** The messengers that `getMessengers()` returns; a provider's function, such as `telegramMessenger()`, makes each. */
 export type MessengerSet = Record<string, ChannelMessenger>;
 
-/** A messenger as this module sees it; providers' functions make it. */
+/** A messenger as this module sees it. */
 export interface ChannelMessenger extends CarriesFeature<MessengersFeature> {
   readonly capabilities?: ChannelCapabilities;
   readonly conversation?: ChannelDefinition["conversation"];
@@ -72,11 +70,11 @@ export interface ChannelDeliveryPolicy {
   readonly emptyResponseText?: string;
   readonly errorResponseText?: string;
   readonly interruptedResponseText?: string;
-  /** Characters of the first message of an answer. */
+  /** The most characters of the first message of an answer. */
   readonly visibleSoftLimit?: number;
-  /** The messages for a text that is too long for one. */
+  /** Makes the messages for a text that is too long for one. */
   readonly splitText?: (text: string) => string[];
-  /** An error of an edit that only says that there was nothing to change. */
+  /** Whether an error of an edit only says that there was nothing to change. */
   readonly isExpectedDeliveryCompletion?: (error: unknown) => boolean;
 }
 
@@ -84,9 +82,9 @@ export interface ChannelContext {
   readonly channelId: string;
   readonly kind: ChannelKind;
   readonly capabilities?: ChannelCapabilities;
-  /** Of a messenger's turn: the event that started it. */
+  /** The event that started a messenger's turn. */
   readonly messenger?: MessengerOrigin;
-  /** Its thread. */
+  /** The thread of that event. */
   readonly thread?: string;
 }
 
@@ -94,35 +92,35 @@ export interface ChannelDefinition {
   readonly kind: ChannelKind;
   readonly ingress?: ChannelIngress;
   readonly capabilities?: ChannelCapabilities;
-  /** Of a messenger: which agent answers. */
+  /** Which agent answers a messenger. */
   readonly conversation?: "thread" | "self" | ((event: never) => unknown);
-  /** Of a messenger: its own. Of other kinds: `splitText` for notices to their surface. */
+  /** The policy of a messenger; for other kinds only `splitText` counts, for notices to their surface. */
   readonly delivery?: ChannelDeliveryPolicy;
-  /** Put in front of the system prompt of its turns. */
+  /** Text that is put in front of the system prompt of its turns. */
   readonly instructions?: string | ((context: ChannelContext) => MaybePromise<string>);
   /** Narrows the tools of its turns. */
   readonly tools?: (all: ToolSet) => MaybePromise<ToolSet>;
-  /** Steps that one of its turns may take. */
+  /** The most steps that one of its turns may take. */
   readonly maxTurns?: number;
-  /** Where notices go, for kinds that have no way of their own. */
+  /** Opens the surface for notices, for kinds that have no way of their own. */
   readonly surface?: (context: { readonly channelId: string; readonly thread?: string }) => ChannelDeliverySurface;
 }
 
 export type ThinkChannels = Record<string, ChannelDefinition>;
 
-/** A channel as it holds: with what it has by default. */
+/** A channel with its defaults. */
 export interface NormalizedChannelDefinition extends ChannelDefinition {
   readonly id: string;
   readonly ingress: ChannelIngress;
   readonly capabilities: ChannelCapabilities;
 }
 
-/** For type inference. */
+/** Returns the channels as they are given, for type inference. */
 export function defineChannels<Channels extends ThinkChannels>(channels: Channels): Channels {
   return channels;
 }
 
-/** A messenger as an entry of `configureChannels()`, with a policy beside it. */
+/** Makes a messenger an entry of `configureChannels()`, with a policy beside it. */
 export function messengerChannel(
   messenger: ChannelMessenger,
   policy: Pick<ChannelDefinition, "instructions" | "tools" | "maxTurns"> = {}
@@ -132,13 +130,13 @@ export function messengerChannel(
     ...policy,
     kind: "messenger",
     ingress: { transport: "webhook", messenger },
-    ...(capabilities && { capabilities }),
-    ...(conversation !== undefined && { conversation }),
-    ...(delivery && { delivery })
+    capabilities,
+    conversation,
+    delivery
   };
 }
 
-/** The stored context of a message that came through a messenger, as far as this module looks into it. */
+/** The stored context of a message that came through a messenger, as far as this module reads it. */
 export interface MessengerOrigin {
   readonly messengerId: string;
   readonly thread: { readonly id: string };
@@ -147,13 +145,13 @@ export interface MessengerOrigin {
 /** Names of conversations that a messenger makes begin with this. They stay private when the class has lost the messenger. */
 export const CONVERSATION_PREFIX = "messenger:";
 
-/** What the class asks of the feature that `getMessengers()` brings. */
+/** The feature that `getMessengers()` brings, as the class uses it. */
 export interface MessengersFeature extends Feature {
-  /** Whether it has a webhook there; `path` as `respond` is given it. */
+  /** Whether it has a webhook at `path`, which is as `respond` is given it. */
   isWebhook(path: string): boolean;
-  /** Asked of the root, by itself and by its sub-agents. Durable when it resolves; the provider may get it later. */
+  /** Takes a call of the root or of one of its sub-agents. Durable when it resolves; the provider may get it later. */
   take(call: MessengerCall): Promise<void>;
-  /** Asked of the root. */
+  /** Fetches a file of a user; only the root can. */
   fetchAttachment(messengerId: string, attachment: FetchableAttachment): Promise<ArrayBuffer>;
 }
 
@@ -165,7 +163,7 @@ export interface MessengerNotice {
   readonly key: string;
 }
 
-/** What a sub-agent tells its root. */
+/** A call of a sub-agent to its root. */
 export type MessengerCall =
   { readonly do: "post"; readonly notice: MessengerNotice } | { readonly do: "follow"; readonly turn: FollowedTurn };
 
@@ -181,14 +179,14 @@ export interface FollowedTurn {
   readonly target: readonly { readonly className: string; readonly name: string }[];
 }
 
-const WEB: NormalizedChannelDefinition = {
+export const WEB: NormalizedChannelDefinition = {
   id: "web",
   kind: "web",
   ingress: { transport: "websocket" },
   capabilities: { canStream: true, canEditMessages: true }
 };
 
-/** Throws ChannelDefinitionError. */
+/** Gives each channel its defaults. Throws ChannelDefinitionError. */
 export function resolveChannels(
   configured: ThinkChannels,
   messengers: MessengerSet
@@ -196,25 +194,25 @@ export function resolveChannels(
   const channels = new Map([["web", WEB]]);
   for (const [id, channel] of Object.entries(configured)) {
     if (id === "web" && channel.kind !== "web") throw channelErrors.ChannelDefinitionError(RESERVED_WEB);
-    channels.set(id, id === "web" ? { ...WEB, ...channel } : normalizedOf(id, channel));
+    channels.set(id, id === "web" ? { ...WEB, ...channel } : normalize(id, channel));
   }
   for (const [id, messenger] of Object.entries(messengers)) {
     if (id === "web") throw channelErrors.ChannelDefinitionError(RESERVED_WEB);
     if (channels.has(id))
       throw channelErrors.ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
-    channels.set(id, normalizedOf(id, messengerChannel(messenger)));
+    channels.set(id, normalize(id, messengerChannel(messenger)));
   }
   return channels;
 }
 
-function normalizedOf(id: string, channel: ChannelDefinition): NormalizedChannelDefinition {
+function normalize(id: string, channel: ChannelDefinition): NormalizedChannelDefinition {
   const { ingress = { transport: channel.kind === "voice" ? "voice" : "custom" }, capabilities = {} } = channel;
   return { ...channel, id, ingress, capabilities };
 }
 
 const RESERVED_WEB = '"web" is reserved for the built-in WebSocket chat surface';
 
-/** The messengers among them. */
+/** The messengers among the channels. */
 export function messengersOf(channels: ReadonlyMap<string, ChannelDefinition>): MessengerSet {
   const messengers: MessengerSet = {};
   for (const [id, { kind, ingress }] of channels) {
@@ -222,70 +220,4 @@ export function messengersOf(channels: ReadonlyMap<string, ChannelDefinition>): 
     messengers[id] = "messenger" in ingress ? ingress.messenger : ingress;
   }
   return messengers;
-}
-
-export interface ChannelsInit {
-  readonly configured: () => MaybePromise<ThinkChannels>;
-  readonly messengers: () => MessengerSet;
-  readonly context: () => MessengerOrigin | undefined;
-  readonly emit: (type: "channel:resolved", payload: EventPayloads["channel:resolved"]) => void;
-}
-
-/** The channels of one agent. */
-export class Channels {
-  readonly #init: ChannelsInit;
-  #resolved: ReadonlyMap<string, NormalizedChannelDefinition> = new Map([["web", WEB]]);
-
-  constructor(init: ChannelsInit) {
-    this.#init = init;
-  }
-
-  async start(): Promise<void> {
-    this.#resolved = resolveChannels(await this.#init.configured(), this.#init.messengers());
-  }
-
-  get(id: string): NormalizedChannelDefinition | undefined {
-    return this.#resolved.get(id);
-  }
-
-  get messengers(): MessengerSet {
-    return messengersOf(this.#resolved);
-  }
-
-  /** Observed for every turn of a channel that the class declares. */
-  inTurn({ channel: id, requestId }: TurnView): TurnPart | undefined {
-    const channel = id === undefined ? undefined : this.#resolved.get(id);
-    if (!channel || channel === WEB) return undefined;
-    return { begin: () => this.#init.emit("channel:resolved", { channel: channel.id, kind: channel.kind, requestId }) };
-  }
-
-  channelPolicy(id: string): ChannelPolicy | undefined {
-    const channel = this.#resolved.get(id);
-    if (!channel) return undefined;
-    const { instructions, tools, maxTurns } = channel;
-    return {
-      ...(instructions !== undefined && {
-        instructions: typeof instructions === "string" ? instructions : () => this.#instructions(id, instructions)
-      }),
-      ...(tools && { tools }),
-      ...(maxTurns !== undefined && { maxTurns })
-    };
-  }
-
-  async #instructions(id: string, instructions: (context: ChannelContext) => MaybePromise<string>): Promise<string> {
-    return instructions(this.contextOf(id));
-  }
-
-  contextOf(id: string): ChannelContext {
-    const { kind, capabilities } = this.#resolved.get(id) ?? {};
-    const origin = this.#init.context();
-    const messenger = origin?.messengerId === id ? origin : undefined;
-    return {
-      channelId: id,
-      // A class that only answers for its root need not declare the root's messenger.
-      kind: kind ?? (messenger ? "messenger" : "custom"),
-      ...(capabilities && { capabilities }),
-      ...(messenger && { messenger, thread: messenger.thread.id })
-    };
-  }
 }

@@ -13,12 +13,13 @@ import { isOverridden } from "../../feature/members.ts";
 import type { Services } from "../../feature/services.ts";
 import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";
 import { channels, messengers, type ChannelMembers } from "./capability.ts";
+import { noStoreJson } from "../../util/no-store.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
 /** Sent to sockets of a conversation that a messenger takes over: their clients may come back, and are asked about then. */
 const TAKEN_OVER = { code: 1012, reason: "This conversation belongs to a messenger now" };
 
-/** The agent itself, in the table. */
+/** Stands for the agent itself in the table. */
 const SELF: AgentPathStep = { className: "", name: "" };
 
 export const CLAIM_TABLES: readonly TableDefinition[] = [
@@ -42,7 +43,7 @@ export class MessengerAccess implements Feature {
   readonly #runtime: AgentRuntime;
   readonly #agent: ChannelMembers;
   readonly #table: TableSet;
-  /** The class is asked once about a request. */
+  /** Requests that the class has let in: it is asked once about each. */
   readonly #allowed = new WeakSet<Request>();
 
   constructor({ agent, sql }: Services) {
@@ -52,7 +53,7 @@ export class MessengerAccess implements Feature {
     this.#table = new TableSet(sql, CLAIM_TABLES);
   }
 
-  /** From now on it is a messenger's. Sockets that clients opened before are closed. */
+  /** Makes a conversation a messenger's. Sockets that clients opened before are closed. */
   claim(conversation: AgentPathStep | "self"): void {
     const step = conversation === "self" ? SELF : conversation;
     if (step.name.startsWith(CONVERSATION_PREFIX) || this.#isClaimed(step)) return;
@@ -66,14 +67,14 @@ export class MessengerAccess implements Feature {
     this.#runtime.tree.closeSockets(conversation === "self" ? undefined : conversation, TAKEN_OVER);
   }
 
-  /** A messenger brings a message to this agent, whose class need not declare it. */
+  /** Notes that a messenger brings a message to this agent, whose class need not declare it. */
   broughtBy(messengerId: string): void {
     const messenger = { className: SELF.className, name: messengerId };
     if (messengerId in this.#declared || this.#isClaimed(messenger)) return;
     this.#table.run("INSERT INTO cf_messenger_conversations (class_name, name) VALUES ('', ?)", messengerId);
   }
 
-  /** Ids of the messengers that this class declares, and of others that have brought messages to this agent. */
+  /** Lists the ids of the messengers that this class declares, and of others that have brought messages to this agent. */
   identities(): string[] {
     const others = this.#table.all<{ name: string }>(
       "SELECT name FROM cf_messenger_conversations WHERE class_name = '' AND name <> ''"
@@ -98,7 +99,7 @@ export class MessengerAccess implements Feature {
     return undefined;
   }
 
-  /** The agent itself has a conversation of a messenger's: "class" leaves the request to the class's own `onRequest`. */
+  /** Guards the agent that has a messenger's conversation itself: "class" leaves the request to the class's own `onRequest`. */
   async admitHere(request: Request): Promise<Response | "class" | undefined> {
     const { className, name, isFacet } = this.#runtime.identity;
     // A sub-agent is reached through its parent, which has asked already.
@@ -123,7 +124,7 @@ export class MessengerAccess implements Feature {
     return this.#table.one(query, className, name) !== undefined;
   }
 
-  /** A login to an MCP server ends in the conversation that began it; the sub-agent checks the state, which is used once. */
+  /** Whether a request ends a login to an MCP server that the conversation began. The sub-agent checks the state, which is used once. */
   #isLogin(request: Request, { className, name, innermostPath }: AddressedChild): boolean {
     return (
       request.method === "GET" &&
@@ -134,19 +135,19 @@ export class MessengerAccess implements Feature {
     );
   }
 
-  /** By the credential of an inspector. The sub-agent asks its own class again. */
+  /** Whether a request has the credential of an inspector. The sub-agent asks its own class again. */
   async #mayInspect(request: Request, path: string): Promise<boolean> {
     const inspected = isUpgrade(request) ? undefined : INSPECTION_PATH.exec(path)?.[1];
-    return inspected !== undefined && this.#decided(() => inspection.find(this.#agent)?.mayInspect(request, inspected));
+    return inspected !== undefined && this.#ask(() => inspection.find(this.#agent)?.mayInspect(request, inspected));
   }
 
   async #isOpened(request: Request, conversation: AgentPathStep): Promise<boolean> {
     if (!isOverridden(this.#agent, "authorizeMessengerConversation")) return false;
-    return this.#decided(() => this.#agent.authorizeMessengerConversation(request.clone() as Request, conversation));
+    return this.#ask(() => this.#agent.authorizeMessengerConversation(request.clone() as Request, conversation));
   }
 
-  /** A class that fails refuses. */
-  async #decided(decide: () => unknown): Promise<boolean> {
+  /** Asks the class. One that fails refuses. */
+  async #ask(decide: () => unknown): Promise<boolean> {
     try {
       return (await decide()) === true;
     } catch (error) {
@@ -160,6 +161,5 @@ function refuse(): Response {
   warnings.warn(
     "A client asked for the conversation of a messenger: refused. authorizeMessengerConversation() of the class opens it."
   );
-  const error = "Conversations of messengers are not open here.";
-  return Response.json({ error }, { status: 403, headers: { "Cache-Control": "no-store" } });
+  return noStoreJson({ error: "Conversations of messengers are not open here." }, { status: 403 });
 }
