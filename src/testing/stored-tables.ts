@@ -35,7 +35,7 @@ import { ACTIVATION_TABLES } from "../features/skills/activations.ts";
 import { WORK_TABLES } from "../work/work-table.ts";
 import { APPROVAL_TABLES } from "../features/workflows/workflow-approvals.ts";
 import { SUBMISSION_TABLES } from "../features/submissions/submission-table.ts";
-import { CHAT_SDK_TABLES } from "../features/chat-sdk/tables.ts";
+import { CHAT_SDK_TABLES } from "../features/chat-sdk/state-store.ts";
 import { ASKED_TABLES } from "../features/messengers/approvals.ts";
 import { FOLLOWER_TABLES } from "../features/messengers/follower.ts";
 import { INBOX_TABLES } from "../features/messengers/inbox.ts";

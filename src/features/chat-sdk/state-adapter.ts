@@ -19,19 +19,21 @@ export interface ChatSdkStateOptions {
   readonly keyShard?: (key: string) => string | undefined;
 }
 
-/** The first two segments: all topics of one chat share a facet. */
+/** Names the facet of a thread by its first two segments: all topics of one chat share a facet. */
 export function defaultThreadShard(threadId: string): string {
   const [provider, chat] = threadId.split(":");
   return provider && chat ? `${provider}:${chat}` : DEFAULT_SHARD;
 }
 
-/** Keys of a thread are where the thread is; undefined: of no thread. */
+/** Names the facet of a key: keys of a thread are where the thread is. Undefined: the key belongs to no thread. */
 export function defaultKeyShard(key: string): string | undefined {
   const prefix = THREAD_PREFIXES.find((one) => key.startsWith(one));
   return prefix === undefined ? undefined : defaultThreadShard(key.slice(prefix.length));
 }
 
 /**
+ * Makes the state of a `Chat`.
+ *
  * @example
  * const chat = new Chat({ userName: "bot", adapters, state: createChatSdkState({ parent: this }) });
  */

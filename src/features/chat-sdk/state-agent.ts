@@ -28,9 +28,9 @@ const OPERATIONS: Readonly<Record<StateOperation, true>> = {
 
 const stores = new WeakMap<Agent, ChatSdkStateStore>();
 
-/** Export it from the Worker's entry. A facet: it needs neither a binding nor a migration of its own. */
+/** The facet that the Worker's entry exports. It needs neither a binding nor a migration of its own. */
 export class ChatSdkStateAgent extends Agent {
-  /** For `ChatSdkStateAdapter`: one operation of the state. */
+  /** Runs one operation of the state, for `ChatSdkStateAdapter`. */
   async chatSdkState(operation: StateOperation, args: readonly unknown[]): Promise<unknown> {
     if (!Object.hasOwn(OPERATIONS, operation)) throw new TypeError("There is no such operation.");
     const store = storeOf(this);
@@ -40,7 +40,7 @@ export class ChatSdkStateAgent extends Agent {
     return result;
   }
 
-  /** Called by its own schedule. One that another time has replaced does nothing. */
+  /** Deletes what has expired. The agent's own schedule calls it; a schedule that another time has replaced does nothing. */
   async cleanUpChatSdkState({ at }: { readonly at: number }): Promise<void> {
     const store = storeOf(this);
     if (store.cleanUp?.at !== at) return;

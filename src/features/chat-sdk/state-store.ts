@@ -1,9 +1,55 @@
 // The state of Chat SDK adapters as rows: subscriptions, locks, a cache, queues and lists. Each operation is synchronous;
 // what has expired is never read. The agent around it schedules the clean-up.
 import type { Sql } from "../../host/ports.ts";
-import { TableSet } from "../../host/table-set.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { chatSdkErrors } from "./errors.ts";
-import { CHAT_SDK_TABLES } from "./tables.ts";
+
+/** The tables of a state facet. Their names are part of the contract: operators read them. */
+export const CHAT_SDK_TABLES: readonly TableDefinition[] = [
+  // Bound: the threads a bot follows. Deleted: by `unsubscribe`.
+  {
+    name: "chat_sdk_state_subscriptions",
+    create: [`CREATE TABLE chat_sdk_state_subscriptions (thread_id TEXT PRIMARY KEY) WITHOUT ROWID`]
+  },
+  // Bound: one for each thread. Deleted: when it is released or has expired.
+  {
+    name: "chat_sdk_state_locks",
+    create: [
+      `CREATE TABLE chat_sdk_state_locks
+        (thread_id TEXT PRIMARY KEY, token TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID`
+    ]
+  },
+  // Bound: the adapter's keys. Deleted: by `delete`, or when they have expired.
+  {
+    name: "chat_sdk_state_cache",
+    create: [
+      `CREATE TABLE chat_sdk_state_cache (key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER) WITHOUT ROWID`
+    ]
+  },
+  // Bound: the `maxSize` of each call. Deleted: when taken, displaced by newer ones, or expired.
+  {
+    name: "chat_sdk_state_queue",
+    create: [
+      `CREATE TABLE chat_sdk_state_queue (id INTEGER PRIMARY KEY AUTOINCREMENT, thread_id TEXT NOT NULL,
+        value TEXT NOT NULL, enqueued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
+      `CREATE INDEX chat_sdk_state_queue_thread ON chat_sdk_state_queue (thread_id, id)`
+    ]
+  },
+  // Bound: the `maxLength` of each call. Deleted: when displaced by newer ones, or expired.
+  {
+    name: "chat_sdk_state_lists",
+    create: [
+      `CREATE TABLE chat_sdk_state_lists (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL,
+        value TEXT NOT NULL, expires_at INTEGER)`,
+      `CREATE INDEX chat_sdk_state_lists_key ON chat_sdk_state_lists (key, id)`
+    ]
+  },
+  // Bound: one row, the clean-up that is scheduled. Deleted: when nothing is left to expire.
+  {
+    name: "chat_sdk_state_metadata",
+    create: [`CREATE TABLE chat_sdk_state_metadata (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID`]
+  }
+];
 
 export interface ChatLock {
   readonly threadId: string;
@@ -78,7 +124,7 @@ export class ChatSdkStateStore {
 
   // ── Queues ──
 
-  /** The newest `maxSize` are kept. Answers how many wait. */
+  /** Adds an entry; the newest `maxSize` are kept. Returns how many wait. */
   enqueue(threadId: string, entry: QueueEntry, maxSize: number): number {
     const { enqueuedAt, expiresAt } = entry;
     if (typeof enqueuedAt !== "number" || typeof expiresAt !== "number") throw chatSdkErrors.QueueEntryError();
@@ -111,7 +157,7 @@ export class ChatSdkStateStore {
     );
     if (!row) return null;
     this.#tables.change(`DELETE FROM chat_sdk_state_queue WHERE id = ?`, row.id);
-    return parsed(`queue of ${threadId}`, row.value);
+    return parse(`queue of ${threadId}`, row.value);
   }
 
   queueDepth(threadId: string): number {
@@ -131,7 +177,7 @@ export class ChatSdkStateStore {
       key,
       this.#now()
     );
-    return row ? parsed(key, row.value) : null;
+    return row ? parse(key, row.value) : null;
   }
 
   set(key: string, value: unknown, ttlMs?: number): void {
@@ -183,12 +229,12 @@ export class ChatSdkStateStore {
     this.#tables.change(`DELETE FROM chat_sdk_state_lists WHERE key = ? AND expires_at <= ?`, key, this.#now());
     return this.#tables
       .all<{ value: string }>(`SELECT value FROM chat_sdk_state_lists WHERE key = ? ORDER BY id`, key)
-      .map(({ value }) => parsed(key, value));
+      .map(({ value }) => parse(key, value));
   }
 
   // ── Clean-up ──
 
-  /** When the first row expires. */
+  /** Finds when the first row expires. */
   earliestExpiry(): number | undefined {
     const times = EXPIRING.flatMap((table) => {
       const row = this.#tables.one<{ at: number | null }>(`SELECT MIN(expires_at) AS at FROM chat_sdk_state_${table}`);
@@ -202,7 +248,7 @@ export class ChatSdkStateStore {
       this.#tables.change(`DELETE FROM chat_sdk_state_${table} WHERE expires_at <= ?`, this.#now());
   }
 
-  /** The clean-up that is scheduled. */
+  /** The clean-up that is scheduled, if one is. */
   get cleanUp(): { readonly id: string; readonly at: number } | undefined {
     const row = this.#tables.one<{ value: string }>(`SELECT value FROM chat_sdk_state_metadata WHERE key = 'cleanup'`);
     // Written below only.
@@ -215,7 +261,8 @@ export class ChatSdkStateStore {
   }
 }
 
-function parsed(key: string, text: string): unknown {
+/** Throws StoredValueError. */
+function parse(key: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

@@ -1,5 +1,5 @@
 // The part of every class that is about e-mail: public names. What they do is in `email.ts`.
-import { replyTo, sendEmail, type DeliverEmail, type IncomingEmail } from "./email.ts";
+import { makeReply, sendEmail, type DeliverEmail, type IncomingEmail } from "./email.ts";
 import { capability } from "../../feature/capability.ts";
 import type { ReplyToEmailOptions, SendEmailOptions } from "./email.ts";
 
@@ -22,7 +22,7 @@ export class EmailMembers {
 
   /** Answers a mail that the Worker's `email()` handler passed on, in its thread. */
   replyToEmail(email: IncomingEmail, options: ReplyToEmailOptions): Promise<unknown> {
-    return sendEmail(replyTo(email, options), this.deliverEmail);
+    return sendEmail(makeReply(email, options), this.deliverEmail);
   }
 }
 

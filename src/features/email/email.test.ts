@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { replyTo, sendEmail, type OutgoingEmail, type SendEmailOptions } from "./email.ts";
+import { makeReply, sendEmail, type OutgoingEmail, type SendEmailOptions } from "./email.ts";
 
 const mail = { to: "ada@example.com", from: "office@example.com", subject: "Hello", text: "Hi." };
 
@@ -40,7 +40,7 @@ test.each<Partial<SendEmailOptions>>([
 
 test("a reply in HTML, with a subject of its own, to a mail without an id", () => {
   const email = { from: "ada@example.com", to: "office@example.com", headers: new Headers() };
-  const reply = replyTo(email, { fromName: "Office", subject: "Yes", body: "<p>Yes</p>", contentType: "text/html" });
+  const reply = makeReply(email, { fromName: "Office", subject: "Yes", body: "<p>Yes</p>", contentType: "text/html" });
   expect(reply).toEqual({
     to: "ada@example.com",
     from: { name: "Office", email: "office@example.com" },

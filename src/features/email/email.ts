@@ -30,7 +30,7 @@ export interface SendEmailOptions extends Omit<OutgoingEmail, "headers"> {
   headers?: Record<string, string>;
 }
 
-/** A mail that came in, as far as a reply needs it: the platform's message is one. */
+/** A mail that was received, as far as a reply needs it: the platform's message is one. */
 export interface IncomingEmail {
   readonly from: string;
   readonly to: string;
@@ -53,19 +53,20 @@ export interface ReplyToEmailOptions {
 
 export type DeliverEmail = (email: OutgoingEmail) => Promise<unknown>;
 
+/** A mail has no way to leave, or must not leave as it is. */
 export class EmailNotSentError extends ThinkError {
   constructor(reason: string, hint: string) {
     super({ code: "email-not-sent", message: `The e-mail was not sent: ${reason}.`, hint });
   }
 }
 
-/** What the binding or the function returns. Throws EmailNotSentError. */
+/** Sends a mail. Returns what the binding or the function returns. Throws EmailNotSentError. */
 export async function sendEmail(options: SendEmailOptions, deliver: DeliverEmail | undefined): Promise<unknown> {
   const { binding, headers = {}, secret, ...fields } = options;
   const email = { ...fields, headers };
   checkHeaders(email);
   if (binding && secret === undefined) return binding.send(email);
-  if (!binding && deliver) return deliver({ ...email, ...(secret !== undefined && { secret }) });
+  if (!binding && deliver) return deliver({ ...email, secret });
   if (binding) {
     throw new EmailNotSentError("a binding does not sign", "Set deliverEmail of the class: it is given the secret.");
   }
@@ -75,8 +76,8 @@ export async function sendEmail(options: SendEmailOptions, deliver: DeliverEmail
   );
 }
 
-/** The reply as it is sent. */
-export function replyTo(email: IncomingEmail, options: ReplyToEmailOptions): SendEmailOptions {
+/** Makes the reply to a mail. */
+export function makeReply(email: IncomingEmail, options: ReplyToEmailOptions): SendEmailOptions {
   const { fromName, body, contentType = "text/plain", headers = {}, secret, binding } = options;
   const messageId = email.headers.get("message-id");
   const thread: Record<string, string> =
@@ -87,8 +88,8 @@ export function replyTo(email: IncomingEmail, options: ReplyToEmailOptions): Sen
     subject: options.subject ?? `Re: ${email.headers.get("subject") ?? ""}`.trim(),
     ...(contentType.startsWith("text/html") ? { html: body } : { text: body }),
     headers: { ...thread, ...headers },
-    ...(typeof secret === "string" && { secret }),
-    ...(binding && { binding })
+    secret: secret ?? undefined,
+    binding
   };
 }
 
@@ -97,7 +98,7 @@ function referencesOf({ headers }: IncomingEmail, messageId: string): string {
   return earlier ? `${earlier} ${messageId}` : messageId;
 }
 
-/** A line break in a header would begin another one: recipients that the caller did not name. */
+/** Refuses a line break in a header: it would begin another header, with recipients that the caller did not name. */
 function checkHeaders({ to, cc, bcc, from, replyTo, subject, headers }: OutgoingEmail): void {
   const addresses = [to, cc, bcc, from, replyTo].flat().flatMap((address) => {
     if (address === undefined) return [];

@@ -23,7 +23,7 @@ export class WorkspaceFeature implements Feature {
   }));
   readonly toolNames = ["read", "write", "edit", "list", "find", "grep", "delete", "bash"];
   readonly routes = { workspace: (request: Request, rest: string) => this.#respond(request, rest) };
-  readonly roles = { preserve: () => this.#preserver(), deleteOutside: () => this.#deleteObjects() };
+  readonly roles = { preserve: () => this.#preserve(), deleteOutside: () => this.#deleteObjects() };
   readonly #services: ChatServices;
   readonly #agent: WorkspaceMembers;
   /** The tools with the setting of `bash` that they were built for. */
@@ -71,7 +71,7 @@ export class WorkspaceFeature implements Feature {
    * Keeps a value of an old message as a file, where the model finds it with `read`. Undefined for a class whose model
    * could not: then the value stays with its message.
    */
-  #preserver(): Preserve | undefined {
+  #preserve(): Preserve | undefined {
     const { workspace, workspaceTools: hasTools } = this.#agent;
     if (!hasTools || !workspace.writeFileBytes) return undefined;
     return async (bytes, mediaType, path) => {
