@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { Think, type ChannelContext, type ThinkChannels } from "../../src/index.ts";
-import { messengerChannel, resolveChannels, type MessengerSet } from "../../src/features/channels/channels.ts";
+import { messengerChannel } from "../../src/features/channels/channels.ts";
 import { chatSdkMessenger, type ChatAdapter } from "../../src/features/messengers/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../../src/testing/index.ts";
 
@@ -43,19 +43,6 @@ const user = (metadata?: object) => ({
   role: "user" as const,
   parts: [{ type: "text" as const, text: "Hello" }],
   ...(metadata && { metadata })
-});
-
-test.each<[ThinkChannels, MessengerSet, string]>([
-  [{ web: { kind: "custom" } }, {}, "reserved for the built-in WebSocket chat surface"],
-  [{}, { web: messenger }, "reserved for the built-in WebSocket chat surface"],
-  [{ bot: { kind: "custom" } }, { bot: messenger }, "channel ids must be unique"]
-])("%o with %o is refused", (configured, messengers, problem) => {
-  expect(() => resolveChannels(configured, messengers)).toThrow(problem);
-});
-
-test("a policy for web keeps its capabilities", () => {
-  const resolved = resolveChannels({ web: { kind: "web", maxTurns: 2 } }, {});
-  expect(resolved.get("web")).toMatchObject({ maxTurns: 2, capabilities: { canStream: true, canEditMessages: true } });
 });
 
 test("a WebSocket client's turn has the policy of web, whatever channel the client names", async () => {

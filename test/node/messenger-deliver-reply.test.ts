@@ -1,12 +1,7 @@
-// `deliverMessengerReply` and its parts, for code that runs a chat of its own.
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+// `deliverMessengerReply` against real turns, for code that runs a chat of its own.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   deliverMessengerReply,
-  messengerReplyFailureMode,
-  messengerReplyRecoveryMode,
-  messengerReplySnapshot,
-  parseMessengerReplySnapshot,
-  TextStreamCallback,
   type MessengerDeliveryPolicy,
   type MessengerEvent
 } from "../../src/features/messengers/index.ts";
@@ -121,67 +116,4 @@ test("a post that fails cancels the turn by its id, and ends with the error text
   const { posts, cancelled, stages } = await delivered([reply(text("Hello"))], { refuses: (post) => post === "Hello" });
   expect(posts).toEqual(["I cannot answer right now. Please try again later."]);
   expect([cancelled.length, stages.at(-1)]).toEqual([1, "completed"]);
-});
-
-describe("TextStreamCallback", () => {
-  const delta = (value: string) => JSON.stringify({ type: "text-delta", id: "1", delta: value });
-
-  test("only what is within the limit is visible, and the rest remains", async () => {
-    const callback = new TextStreamCallback({ visibleSoftLimit: 5 });
-    for (const piece of [delta("hello"), "no JSON", JSON.stringify({ type: "finish" }), delta(" world")]) {
-      callback.onEvent(piece);
-    }
-    const visible = [];
-    for await (const piece of callback.stream()) visible.push(piece);
-    expect([visible, callback.remainingText(), callback.visibleLimitReached()]).toEqual([["hello"], " world", true]);
-  });
-
-  test("a failure comes behind what was pending; an interruption ends without one", async () => {
-    const failed = new TextStreamCallback();
-    failed.onEvent(delta("so far"));
-    failed.onError("it broke");
-    const read: string[] = [];
-    const reading = (async () => {
-      for await (const piece of failed.stream()) read.push(piece);
-    })();
-    await expect(reading).rejects.toThrow("it broke");
-    expect(read).toEqual(["so far"]);
-    const interrupted = new TextStreamCallback();
-    interrupted.onInterrupted();
-    expect((await interrupted.stream().next()).done).toBe(true);
-    expect([interrupted.wasInterrupted(), interrupted.hasText()]).toEqual([true, false]);
-  });
-});
-
-describe("snapshots", () => {
-  test("survive JSON without what the provider sent, and fill in their tag", () => {
-    const stored: unknown = JSON.parse(JSON.stringify(messengerReplySnapshot("streaming", EVENT)));
-    const { raw: _raw, ...event } = EVENT;
-    expect(parseMessengerReplySnapshot(stored)).toEqual({
-      type: "think:messenger-reply",
-      stage: "streaming",
-      event,
-      tag: { stage: "streaming", kind: "interim", turnEnded: false }
-    });
-    const custom = { stage: "done", kind: "command", turnEnded: true } as const;
-    expect(parseMessengerReplySnapshot({ ...(stored as object), tag: custom })?.tag).toEqual(custom);
-  });
-
-  test.each([
-    [{ type: "other" }],
-    [{ type: "think:messenger-reply", stage: "lost", event: {} }],
-    [{ type: "think:messenger-reply", stage: "accepted" }],
-    [undefined]
-  ])("%j is none", (value) => expect(parseMessengerReplySnapshot(value)).toBeNull());
-
-  test("say what a restart does, and what a failure says", () => {
-    const stages = ["accepted", "streaming", "completed"] as const;
-    expect(stages.map((stage) => messengerReplyRecoveryMode({ stage }))).toEqual(["answer", "apologize", "complete"]);
-    expect([
-      messengerReplyFailureMode(true, true, true),
-      messengerReplyFailureMode(true, true, false),
-      messengerReplyFailureMode(true, false, false),
-      messengerReplyFailureMode(false, false, false)
-    ]).toEqual(["none", "error", "interrupted", "error"]);
-  });
 });

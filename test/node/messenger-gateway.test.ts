@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { reply, text, type FakeDiscord, type Step } from "../../src/testing/index.ts";
 import { discordDriver, type Driver } from "./messenger-drivers.ts";
-import { DiscordGateway } from "../../src/features/messengers/discord/gateway.ts";
 import discordMessenger from "../../src/features/messengers/discord.ts";
 import { answered, bot, openBot, Support, type Host } from "./messenger-providers-kit.ts";
 
@@ -180,21 +179,4 @@ test("a socket that is resumed goes on after the last message that was stored, a
   await answered(host, 60_000);
   // The first of the session is READY.
   expect(discord().gateway.resumedAfter).toEqual([4, 4]);
-});
-
-test("an agent that keeps a socket wakes every minute, to open one that died with its process; one that stopped does not", () => {
-  const never = () => new Promise<never>(() => undefined);
-  const clock = { now: () => 0, sleep: never } as never;
-  const init = {
-    agentName: "main",
-    clock,
-    run: never,
-    receive: never,
-    remember: () => undefined,
-    recall: () => undefined
-  };
-  const gateway = new DiscordGateway(init, { token: "bot-token" });
-  expect([0, 1, 59_999, 60_000].map((now) => gateway.nextWake(now))).toEqual([60_000, 60_000, 60_000, 120_000]);
-  gateway.stop();
-  expect(gateway.nextWake(0)).toBe(null);
 });

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import * as messengers from "../../src/features/messengers/index.ts";
 import * as telegram from "../../src/features/messengers/telegram.ts";
 import * as chatSdk from "../../src/features/chat-sdk/index.ts";
-import discordMessenger from "../../src/features/messengers/discord.ts";
 import { defineChannels, messengerChannel } from "../../src/features/channels/channels.ts";
 import { Think } from "../../src/think/think.ts";
 
@@ -41,45 +40,4 @@ test("every documented member of the class is there, but for the surface that is
   const members = `getMessengers configureChannels getMessengerContext chatWithMessengerContext bindActiveDeliverySurface
     activeChannel deliverNotice renderAttachment fetchMessengerAttachment`;
   expect(missing(members, Think.prototype)).toEqual(["bindActiveDeliverySurface"]);
-});
-
-test("the state of a Telegram chat is in one shard, whatever its topic, its key or its business connection", () => {
-  const { defaultTelegramThreadShard: shard, shardTelegramStateKey: keyShard } = telegram;
-  expect([shard("telegram:-100:4"), shard("telegram:7"), shard("telegram:-100:4", "second")]).toEqual([
-    "telegram:-100",
-    "telegram:7",
-    "second:telegram:-100"
-  ]);
-  expect(shard("telegram:biz:c1:7")).toBe("telegram:biz:c1");
-  expect([keyShard("dedupe:telegram:7:101"), keyShard("telegram:update:5")]).toEqual(["telegram:7", undefined]);
-});
-
-test("a Chat of the class's own is sharded as the messenger says", async () => {
-  const facets: string[] = [];
-  const parent = {
-    subAgent: async (_class: unknown, name: string) => {
-      facets.push(name);
-      return { chatSdkState: async () => undefined };
-    }
-  };
-  const second = telegram.telegramMessenger({ token: "2:t", userName: "b", secretToken: "s", adapterName: "second" });
-  const discord = discordMessenger({ token: "t", applicationId: "1", publicKey: "00".repeat(32), userName: "b" });
-  const own = discordMessenger({
-    token: "t",
-    applicationId: "1",
-    publicKey: "00".repeat(32),
-    userName: "b",
-    shardKey: () => "one"
-  });
-  for (const [messenger, thread] of [
-    [second, "telegram:-100:4"],
-    [discord, "discord:50:500"],
-    [discord, "discord:@me:700"],
-    [own, "discord:50:500"]
-  ] as const) {
-    const state = chatSdk.createChatSdkState({ ...messenger, parent: parent as never });
-    await state.connect();
-    await state.isSubscribed(thread);
-  }
-  expect(facets).toEqual(["second:telegram:-100", "discord:50", "discord:@me:700", "one"]);
 });

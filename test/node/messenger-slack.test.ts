@@ -2,8 +2,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action } from "../../src/index.ts";
-import slackMessenger, { slackSignatureVerifier, type SlackWorkspace } from "../../src/features/messengers/slack.ts";
-import { slackText } from "../../src/features/messengers/slack/webhook.ts";
+import slackMessenger, { type SlackWorkspace } from "../../src/features/messengers/slack.ts";
 import { FakeSlack, reply, text, toolCall, type Step } from "../../src/testing/index.ts";
 import { slackDriver, webhookUrl, type Driver } from "./messenger-drivers.ts";
 import { answered, bot, openBot } from "./messenger-providers-kit.ts";
@@ -126,11 +125,6 @@ test("an answer cannot call everyone in the channel; other marks stay as they ar
   expect(slack().texts()[0]).toContain("<!DOCTYPE html> <@U9>");
 });
 
-test("a verifier without a secret believes no sender", async () => {
-  const unsigned = new FakeSlack({ token: "x", signingSecret: "" }).signed(url, "{}");
-  expect(await slackSignatureVerifier("")(unsigned)).toBe(false);
-});
-
 test("an edited or deleted message, and the bot's own, start no turn", async () => {
   const host = await openBot("slack", [reply(text("never"))]);
   const event = { type: "message", channel: "D7", user: "U7", text: "Hello", ts: "1790000600.000100" };
@@ -151,13 +145,4 @@ test("a token that Slack does not take ends the reply without a second call for 
   await answered(host, 60_000);
   expect(slack().calls.filter(({ name }) => name === "chat.postMessage")).toHaveLength(1);
   expect(failed.mock.calls.flat().some((one) => String(one).includes("invalid_auth"))).toBe(true);
-});
-
-test.each([
-  ["<https://example.com|a page> &amp; <https://example.com>", "[a page](https://example.com) & https://example.com"],
-  ["<#C1|general> 1 &lt; 2", "#general 1 < 2"]
-])("%s reads %s", (mrkdwn, markdown) => expect(slackText(mrkdwn)).toBe(markdown));
-
-test("without a way to verify its webhooks it cannot be declared", () => {
-  expect(() => slackMessenger({ token: "x", userName: "b" })).toThrow(/requires signingSecret/);
 });

@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readableInput, shownTitle, visible } from "./approval-input.ts";
+import { showInput, showTitle, showHidden } from "./approval-input.ts";
 
 const POLICY = { visibleSoftLimit: 1_800 };
 
 /** Lines as they would be without the limit of a line. */
 function linesOf(input: object): string[] {
-  const shown = readableInput(input, POLICY);
+  const shown = showInput(input, POLICY);
   if ("chars" in shown) throw new Error("It is not shown.");
   const text = "text" in shown ? shown.text : shown.pieces.join("\n");
   return text.replaceAll("\n… ", "").split("\n");
 }
 
 test("a question shows what is asked for as a line for each field", () => {
-  expect(readableInput({ to: "Ada", amount: 5, lines: [{ item: "oil" }], urgent: true }, POLICY)).toEqual({
+  expect(showInput({ to: "Ada", amount: 5, lines: [{ item: "oil" }], urgent: true }, POLICY)).toEqual({
     text: 'to: Ada\namount: 5\nlines: [{"item":"oil"}]\nurgent: true'
   });
 });
@@ -58,7 +58,7 @@ test.each([
   ["a script that is written with joiners", "می\u200cخواهم", "می\u200cخواهم"],
   ["tabs", "a\tb", "a\tb"]
 ])("%s: hidden characters are named, others stay", (_what, text, expected) => {
-  expect(visible(text)).toBe(expected);
+  expect(showHidden(text)).toBe(expected);
 });
 
 test("hidden characters inside lists and objects are named, too", () => {
@@ -66,8 +66,8 @@ test("hidden characters inside lists and objects are named, too", () => {
 });
 
 test("a summary is one line, without hidden characters, of 300 characters at most", () => {
-  expect(shownTitle("Pay\nAda\u202e")).toBe(String.raw`Pay Ada\u{202e}`);
-  expect([...shownTitle("😀".repeat(500))]).toHaveLength(301);
+  expect(showTitle("Pay\nAda\u202e")).toBe(String.raw`Pay Ada\u{202e}`);
+  expect([...showTitle("😀".repeat(500))]).toHaveLength(301);
 });
 
 test("every input is shown whole, in messages that fit, or not at all", () => {
@@ -79,14 +79,14 @@ test("every input is shown whole, in messages that fit, or not at all", () => {
   );
   fc.assert(
     fc.property(fc.dictionary(fc.string({ maxLength: 20 }), anyText, { maxKeys: 6 }), (input) => {
-      const shown = readableInput(input, POLICY);
+      const shown = showInput(input, POLICY);
       if ("chars" in shown) return;
       const expected = Object.entries(input).flatMap(([name, value]) => {
         const [first = "", ...rest] = linesOf({ [name]: 0 });
         expect(rest).toEqual([]);
         const label = first.slice(0, -"0".length);
-        if (!value.includes("\n")) return [`${label}${visible(value)}`];
-        return [label.trimEnd(), ...value.split("\n").map((line) => `│ ${visible(line)}`)];
+        if (!value.includes("\n")) return [`${label}${showHidden(value)}`];
+        return [label.trimEnd(), ...value.split("\n").map((line) => `│ ${showHidden(line)}`)];
       });
       const text = "text" in shown ? shown.text : shown.pieces.join("\n");
       // A line that goes on is the only one that begins with this mark.
@@ -101,7 +101,7 @@ test("every input is shown whole, in messages that fit, or not at all", () => {
 });
 
 test("an input of more than twenty messages is not shown in parts", () => {
-  expect(readableInput({ text: "x".repeat(31_500) }, POLICY)).toMatchObject({ pieces: { length: 20 } });
-  expect(readableInput({ text: "x".repeat(32_500) }, POLICY)).toEqual({ chars: 32_506 });
-  expect(readableInput({ text: "\n".repeat(2_000) }, POLICY)).toMatchObject({ chars: 6_008 });
+  expect(showInput({ text: "x".repeat(31_500) }, POLICY)).toMatchObject({ pieces: { length: 20 } });
+  expect(showInput({ text: "x".repeat(32_500) }, POLICY)).toEqual({ chars: 32_506 });
+  expect(showInput({ text: "\n".repeat(2_000) }, POLICY)).toMatchObject({ chars: 6_008 });
 });

@@ -1,78 +1,74 @@
-// What a question asks for, as a human reads it before the decision: all of it, letter by letter. Nothing in it is hidden,
+// The input of a question as a human reads it before the decision: all of it, letter by letter. Nothing in it is hidden,
 // changes the order of what is read, or passes for a field that is not there. A short input is part of the question; a longer
 // one is in messages of its own before it; one that is too long for a chat is not shown in parts. Pure.
 import type { MessengerDeliveryPolicy } from "./definition.ts";
 import { DEFAULT_LIMIT } from "./delivery-policy.ts";
 
-/** Beside the buttons. */
+/** The most that an input beside the buttons may weigh. */
 const MAX_INLINE_WEIGHT = 1_000;
-/** A human does not read more before a decision in a chat, and no chat takes it faster. */
+/** Messages of one input: a human does not read more before a decision in a chat, and no chat takes it faster. */
 const MAX_MESSAGES = 20;
-/** Fits the text of every provider's card. */
+/** The most that a message may weigh: it fits the text of every provider's card. */
 const MAX_MESSAGE_WEIGHT = 3_000;
-/** Kept free for a message's heading. */
+/** Weight that is kept free for a message's heading. */
 const HEADING_WEIGHT = 100;
 const MAX_LINE_WEIGHT = 800;
-/** Teams is sent an element for each line. */
+/** The weight of a line break: Teams is sent an element for each line. */
 const LINE_WEIGHT = 20;
 const MAX_TITLE_CHARS = 300;
 
-/** Before each further line of a text. */
+/** The mark of each further line of a text. */
 const NEXT_LINE = "│ ";
-/** Before the rest of a line that is too long for one. */
+/** The mark of the rest of a line that is too long for one. */
 const SAME_LINE = "… ";
 
-/** In the question, in messages before it, or nowhere. */
+/** An input that is in the question, in messages before it, or nowhere; then its length in characters. */
 export type ShownInput =
   { readonly text: string } | { readonly pieces: readonly string[] } | { readonly chars: number };
 
-export function readableInput(
-  input: object,
-  { visibleSoftLimit = DEFAULT_LIMIT }: MessengerDeliveryPolicy
-): ShownInput {
-  const lines = Object.entries(input).flatMap(([name, value]) => fieldLines(name, value));
+/** Chooses how an input is shown. */
+export function showInput(input: object, { visibleSoftLimit = DEFAULT_LIMIT }: MessengerDeliveryPolicy): ShownInput {
+  const lines = Object.entries(input).flatMap(([name, value]) => printField(name, value));
   const text = lines.join("\n");
   if (weightOf(text) <= MAX_INLINE_WEIGHT) return { text };
   const limit = Math.min(visibleSoftLimit, MAX_MESSAGE_WEIGHT) - HEADING_WEIGHT;
   // Each character weighs one at least: what is too long is not cut into lines first.
   if (text.length > limit * MAX_MESSAGES) return { chars: text.length };
-  const pieces = packed(
-    lines.flatMap((line) => wrapped(line, Math.min(limit, MAX_LINE_WEIGHT))),
-    limit
-  );
+  const wrapped = lines.flatMap((line) => wrap(line, Math.min(limit, MAX_LINE_WEIGHT)));
+  const pieces = pack(wrapped, limit);
   return pieces.length > MAX_MESSAGES ? { chars: text.length } : { pieces };
 }
 
-/** What the class, or the model, calls it. The whole input is shown beside it. */
-export function shownTitle(summary: string): string {
-  const line = visible(summary.replaceAll(/\s+/g, " "));
+/** Shows the name that the class, or the model, gives an action, in one line. The whole input is shown beside it. */
+export function showTitle(summary: string): string {
+  const line = showHidden(summary.replaceAll(/\s+/g, " "));
   const characters = [...line];
   return characters.length <= MAX_TITLE_CHARS ? line : `${characters.slice(0, MAX_TITLE_CHARS).join("")}…`;
 }
 
-/** A text of several lines has them as lines of their own, with a mark that no field begins with. */
-function fieldLines(name: string, value: unknown): string[] {
-  const label = visible(/^[\p{L}\p{N}_$][\p{L}\p{N}_$ .-]*$/u.test(name) ? name : JSON.stringify(name));
-  if (typeof value !== "string") return [`${label}: ${visible(JSON.stringify(value) ?? "")}`];
-  if (!value.includes("\n")) return [`${label}: ${visible(value)}`];
-  return [`${label}:`, ...value.split("\n").map((line) => `${NEXT_LINE}${visible(line)}`)];
+/** Prints a field. A text of several lines has them as lines of their own, with a mark that no field begins with. */
+function printField(name: string, value: unknown): string[] {
+  const label = showHidden(/^[\p{L}\p{N}_$][\p{L}\p{N}_$ .-]*$/u.test(name) ? name : JSON.stringify(name));
+  if (typeof value !== "string") return [`${label}: ${showHidden(JSON.stringify(value) ?? "")}`];
+  if (!value.includes("\n")) return [`${label}: ${showHidden(value)}`];
+  return [`${label}:`, ...value.split("\n").map((line) => `${NEXT_LINE}${showHidden(line)}`)];
 }
 
-/** Without a shape of their own, or able to turn the direction of writing or to break a line. */
+/** Characters without a shape of their own, or that turn the direction of writing or break a line. */
 const HIDDEN = /[[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]--\t]/gv;
-/** Scripts and emoji are written with these. */
+/** Hidden characters with which scripts and emoji are written. */
 const JOINERS = new Set(["\u200C", "\u200D", "\uFE0F"]);
 const JOINED = /[[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]--\p{ASCII}]$/v;
 
-/** Hidden characters are named by their number. */
-export function visible(text: string): string {
+/** Puts the number of each hidden character in its place. */
+export function showHidden(text: string): string {
   return text.replaceAll(HIDDEN, (character, at: number) => {
     if (JOINERS.has(character) && JOINED.test(text.slice(Math.max(0, at - 2), at))) return character;
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
   });
 }
 
-/** As a provider counts it at most: marks are sent behind a backslash. */
+/** The weight of a text as a provider counts it at most: marks are sent behind a backslash. */
 function weightOf(text: string): number {
   let weight = 0;
   for (let at = 0; at < text.length; at += 1) weight += weightOfCode(text.charCodeAt(at));
@@ -86,7 +82,7 @@ function weightOfCode(code: number): number {
   return code > 0x20 && code < 0x7f && !isLetterOrDigit ? 2 : 1;
 }
 
-function wrapped(line: string, limit: number): string[] {
+function wrap(line: string, limit: number): string[] {
   const lines: string[] = [];
   let current = "";
   let weight = 0;
@@ -103,7 +99,7 @@ function wrapped(line: string, limit: number): string[] {
   return [...lines, current];
 }
 
-function packed(lines: readonly string[], limit: number): string[] {
+function pack(lines: readonly string[], limit: number): string[] {
   const pieces: string[] = [];
   let weight = Number.POSITIVE_INFINITY;
   for (const line of lines) {

@@ -1,11 +1,12 @@
-// Parked actions as messages with two buttons. A button's value is a random token: what it stands for is stored here. The
-// decision itself is the actions' own, so the first answer wins, whichever surface it came from.
-import type { Sql } from "../../host/ports.ts";
+// Parked actions as messages with two buttons. A button's value is a random token, for which the question is stored here.
+// Actions take the decision themselves, so the first answer wins, whichever surface it came from.
+import type { Services } from "../../feature/services.ts";
+import type { Clock } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
 import type { AgentPath } from "../../host/path.ts";
 import type { ChatCard } from "./chat-adapter.ts";
-import { shownTitle, type ShownInput } from "./approval-input.ts";
+import { showTitle, type ShownInput } from "./approval-input.ts";
 import { QUESTION_PREFIX, QUESTION_RETENTION_MS } from "./inbox.ts";
 
 export const APPROVE_ACTION = "et-yes";
@@ -27,7 +28,7 @@ export interface AskedApproval {
   readonly token: string;
   readonly messengerId: string;
   readonly threadId: string;
-  /** The agent that parked it, below the root. */
+  /** The path below the root of the agent that parked it. */
   readonly target: AgentPath;
   readonly approval: PendingApproval;
   readonly isOpen: boolean;
@@ -44,16 +45,16 @@ interface ApprovalRow {
 
 export class AskedApprovals {
   readonly #tables: TableSet;
-  readonly #now: () => number;
+  readonly #clock: Clock;
 
-  constructor(sql: Sql, now: () => number) {
+  constructor({ sql, clock }: Pick<Services, "sql" | "clock">) {
     this.#tables = new TableSet(sql, ASKED_TABLES);
-    this.#now = now;
+    this.#clock = clock;
   }
 
-  /** False if it was asked before. */
+  /** Adds a question. False if it was asked before. */
   add(asked: Omit<AskedApproval, "isOpen">): boolean {
-    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#now() - QUESTION_RETENTION_MS);
+    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#clock.now() - QUESTION_RETENTION_MS);
     const { token, messengerId, threadId, target, approval } = asked;
     return (
       this.#tables.run(
@@ -65,27 +66,27 @@ export class AskedApprovals {
         threadId,
         JSON.stringify(target),
         JSON.stringify(approval),
-        this.#now()
+        this.#clock.now()
       ).changed === 1
     );
   }
 
   find(token: string): AskedApproval | undefined {
     const row = this.#tables.one<ApprovalRow>(`SELECT * FROM cf_messenger_approvals WHERE token = ?`, token);
-    return row && askedOf(row);
+    return row && readRow(row);
   }
 
-  open(messengerId: string, threadId: string): AskedApproval[] {
+  listOpen(messengerId: string, threadId: string): AskedApproval[] {
     return this.#tables
       .all<ApprovalRow>(
         `SELECT * FROM cf_messenger_approvals WHERE messenger = ? AND thread = ? AND is_open = 1 ORDER BY at`,
         messengerId,
         threadId
       )
-      .map(askedOf);
+      .map(readRow);
   }
 
-  /** True for the one caller that closed it. */
+  /** Closes a question. True for the one caller that closed it. */
   close(token: string): boolean {
     return (
       this.#tables.change(`UPDATE cf_messenger_approvals SET is_open = 0 WHERE token = ? AND is_open = 1`, token)
@@ -94,7 +95,7 @@ export class AskedApprovals {
   }
 }
 
-function askedOf(row: ApprovalRow): AskedApproval {
+function readRow(row: ApprovalRow): AskedApproval {
   return {
     token: row.token,
     messengerId: row.messenger,
@@ -111,7 +112,7 @@ export function questionKey({ executionId, inputHash = "" }: PendingApproval): s
   return `${QUESTION_PREFIX}${executionId}:${inputHash}`;
 }
 
-/** Approve is there only where all of the input is in the chat. */
+/** Makes the question. It has the button to approve only where all of the input is in the chat. */
 export function approvalCard(
   { descriptor }: PendingApproval,
   token: string,
@@ -121,10 +122,10 @@ export function approvalCard(
   const isWhole = typeof input === "object" && !("chars" in input);
   const approve = { type: "button", id: APPROVE_ACTION, label: "Approve", style: "primary", value: token };
   const reject = { type: "button", id: REJECT_ACTION, label: "Reject", style: "danger", value: token };
-  const text = noteText(input);
+  const text = describeInput(input);
   return {
     type: "card",
-    title: shownTitle(summary),
+    title: showTitle(summary),
     children: [
       ...(risk ? [{ type: "text", content: `Risk: ${risk}`, style: "plain" }] : []),
       // Marks in what the model wrote must not look like a part of the question.
@@ -134,7 +135,7 @@ export function approvalCard(
   };
 }
 
-function noteText(input: ShownInput | "not shown completely"): string {
+function describeInput(input: ShownInput | "not shown completely"): string {
   if (typeof input === "string") return `Its input could not be shown here completely. ${APPROVE_ELSEWHERE}`;
   if ("text" in input) return input.text;
   if ("chars" in input) return `Its input has ${input.chars} characters, too many for this chat. ${APPROVE_ELSEWHERE}`;
@@ -144,13 +145,13 @@ function noteText(input: ShownInput | "not shown completely"): string {
 
 const APPROVE_ELSEWHERE = "Here it can only be rejected: approve it where all of it can be read.";
 
-/** A message before the question. */
+/** Makes a message before the question, with a piece of the input. */
 export function inputCard({ descriptor }: PendingApproval, pieces: readonly string[], index: number): ChatCard {
-  const title = `${shownTitle(descriptor.action)}: input, ${index + 1} of ${pieces.length}`;
+  const title = `${showTitle(descriptor.action)}: input, ${index + 1} of ${pieces.length}`;
   return { type: "card", title, children: [{ type: "text", content: pieces[index] ?? "", style: "plain" }] };
 }
 
-/** What became of it, without buttons. */
-export function decidedText({ descriptor }: PendingApproval, outcome: string): string {
-  return `**${shownTitle(descriptor.summary)}**\n\n${outcome}`;
+/** Makes the text that replaces a decided question and its buttons. */
+export function printDecided({ descriptor }: PendingApproval, outcome: string): string {
+  return `**${showTitle(descriptor.summary)}**\n\n${outcome}`;
 }

@@ -1,26 +1,26 @@
 // Files that users send: which of them are fetched, and what a turn is given of each. A file's bytes decide what it is, not
-// its sender: an image that is none would be refused by the model's provider with every later prompt. What is not given
-// to the model is named with the reason.
+// its sender: an image that is none would be refused by the model's provider with every later prompt. A file that the model
+// is not given is named with the reason.
 import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
-import type { MessengerFile } from "../channels/capability.ts";
+import type { FetchableAttachment, MessengerFile } from "../channels/capability.ts";
 import { decodeText } from "../../util/bytes.ts";
 import { isTextType, mediaTypeOf, namedType, typeOfName } from "../../util/media-type.ts";
-import type { ChatAdapter, ChatAttachment } from "./chat-adapter.ts";
+import { toBytes, type ChatAdapter, type ChatAttachment } from "./chat-adapter.ts";
 import { classifyDeliveryError } from "./delivery-errors.ts";
 import type { MessengerAttachment, MessengerEvent } from "./event.ts";
 
 export interface MessengerAttachmentPolicy {
-  /** What the model is given as files, such as `image/*`. Default: images and PDF. */
+  /** Types that the model is given as files, such as `image/*`. Default: images and PDF. */
   readonly mediaTypes?: readonly string[];
-  /** Of one file. Default 10 MB. */
+  /** The most bytes of one file. Default 10 MB. */
   readonly maxBytes?: number;
-  /** Of all files of one question. Default 24 MB: as much as one message can hold. */
+  /** The most bytes of all files of one question. Default 24 MB: as much as one message can hold. */
   readonly maxTotalBytes?: number;
 }
 
 const DEFAULTS = { mediaTypes: ["image/*", "application/pdf"], maxBytes: 10_000_000, maxTotalBytes: 24_000_000 };
-/** Longer texts are not repeated in the question. */
+/** Bytes of a text that is repeated in the question. */
 const MAX_TEXT_BYTES = 64 * 1024;
 /** Files of one question; further ones are only named. */
 const MAX_FILES = 20;
@@ -32,20 +32,15 @@ const RECOGNISED = /^(image\/|application\/pdf$)/;
 
 export interface ReadAttachments {
   readonly files: readonly MessengerFile[];
-  /** For the model: contents of texts, and what could not be read. */
+  /** Texts for the model: contents of text files, and the names of files that could not be read. */
   readonly texts: readonly string[];
 }
 
-export interface AttachmentSource {
-  readonly adapter: ChatAdapter;
-  readonly clock: Clock;
-  readonly policy: MessengerAttachmentPolicy | false | undefined;
-}
-
-/** Never throws: a file that cannot be read does not cost the question. */
+/** Reads the files of a question. Never throws: a file that cannot be read does not cost the question. */
 export async function readAttachments(
   events: readonly MessengerEvent[],
-  { adapter, clock, policy = {} }: AttachmentSource
+  policy: MessengerAttachmentPolicy | false = {},
+  { adapter, clock }: { readonly adapter: ChatAdapter; readonly clock: Clock }
 ): Promise<ReadAttachments> {
   const files: MessengerFile[] = [];
   const texts: string[] = [];
@@ -61,13 +56,13 @@ export async function readAttachments(
     const bytes =
       count > MAX_FILES || (attachment.size ?? 0) > maxBytes
         ? undefined
-        : await fetched(attachment, { adapter, clock }).catch((error: unknown) => failure(name, error));
-    const content = bytes === undefined ? "it is too large" : contentOf(attachment, bytes, { ...limits, maxBytes });
+        : await fetchInTime(attachment, { adapter, clock }).catch((error: unknown) => toFailure(name, error));
+    const content = bytes === undefined ? "it is too large" : readContent(attachment, bytes, { ...limits, maxBytes });
     if (typeof content === "string") texts.push(`The attachment ${name} was not read: ${content}.`);
     else if ("text" in content) texts.push(`Content of ${name}:\n${content.text}`);
     else {
       left -= content.bytes.byteLength;
-      files.push({ ...content, name, path: pathOf(event, index, name) });
+      files.push({ ...content, name, path: makePath(event, index, name) });
     }
   }
   return { files, texts };
@@ -81,7 +76,7 @@ function* attachmentsOf(
   }
 }
 
-/** Decided before anything is fetched. */
+/** Whether a file is fetched at all. */
 function isWanted(attachment: MessengerAttachment, mediaTypes: readonly string[]): boolean {
   if (!attachment.fetchMetadata) return false;
   const type = declaredType(attachment);
@@ -98,8 +93,8 @@ function isAllowed(type: string, mediaTypes: readonly string[]): boolean {
   );
 }
 
-/** A string says why there is none. */
-function contentOf(
+/** Reads a file's content. A string says why it cannot be given to the model. */
+function readContent(
   attachment: MessengerAttachment,
   bytes: Uint8Array | Error,
   { mediaTypes, maxBytes }: { readonly mediaTypes: readonly string[]; readonly maxBytes: number }
@@ -115,8 +110,8 @@ function contentOf(
   return bytes.byteLength <= MAX_TEXT_BYTES ? { text: decodeText(bytes) } : "it is too large";
 }
 
-/** Tried twice: providers answer 500 now and then. */
-function fetched(
+/** Fetches a file, and tries twice: providers answer 500 now and then. */
+function fetchInTime(
   attachment: MessengerAttachment,
   { adapter, clock }: { adapter: ChatAdapter; clock: Clock }
 ): Promise<Uint8Array> {
@@ -135,31 +130,22 @@ async function withRetry<T>(work: () => Promise<T>, clock: Clock): Promise<T> {
   }
 }
 
-/** Throws where the adapter has no way to it, and what the adapter throws. */
-export async function fetchAttachment(adapter: ChatAdapter, attachment: MessengerAttachment): Promise<Uint8Array> {
-  const { name, mediaType, size, url, fetchMetadata } = attachment;
-  const known: ChatAttachment = {
-    ...(name !== undefined && { name }),
-    ...(mediaType !== undefined && { mimeType: mediaType }),
-    ...(size !== undefined && { size }),
-    ...(url !== undefined && { url }),
-    ...(fetchMetadata && { fetchMetadata })
-  };
+/** Fetches a file. Throws where the adapter has no way to it, and what the adapter throws. */
+export async function fetchAttachment(adapter: ChatAdapter, attachment: FetchableAttachment): Promise<Uint8Array> {
+  const { name, mediaType: mimeType, size, url, fetchMetadata } = attachment;
+  const known: ChatAttachment = { name, mimeType, size, url, fetchMetadata };
   const { fetchData } = adapter.rehydrateAttachment?.(known as never) ?? {};
   if (!fetchData) throw new TypeError("The adapter of this messenger cannot fetch attachments.");
-  const data = await fetchData();
-  return data instanceof ArrayBuffer
-    ? new Uint8Array(data)
-    : new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  return toBytes(await fetchData());
 }
 
-function failure(name: string, error: unknown): Error {
+function toFailure(name: string, error: unknown): Error {
   console.warn(`The attachment "${name}" of a messenger could not be fetched.`, error);
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** In the workspace of the agent that answers. A sender chooses names: nothing of them reaches above its folder. */
-function pathOf({ messengerId, message }: MessengerEvent, index: number, name: string): string {
+/** Makes a path in the workspace of the agent that answers. A sender chooses names: none of them reaches above its folder. */
+function makePath({ messengerId, message }: MessengerEvent, index: number, name: string): string {
   const safe = (text: string) => text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^\.+/, "_");
   const file = safe(name).slice(-MAX_NAME_CHARS);
   return `/attachments/${safe(messengerId)}/${safe(message?.id ?? "")}-${index + 1}-${file}`;

@@ -1,6 +1,6 @@
-// What this package uses of a Chat SDK adapter (`@chat-adapter/*`), and the instance it gives the adapter in the place of
-// the SDK's `Chat`: that one debounces, queues and answers from memory, which a crash loses. This one only collects what
-// the adapter parsed, so that it is stored before the webhook is answered.
+// A Chat SDK adapter (`@chat-adapter/*`) as far as it is used, and the object that it is given in the place of the SDK's
+// `Chat`: that one debounces, queues and answers from memory, which a crash loses. This one only collects what the adapter
+// parsed, so that it is stored before the webhook is answered.
 import type { ChannelCard } from "../channels/channels.ts";
 
 export interface ChatAuthor {
@@ -50,7 +50,7 @@ export interface SlashCommand {
   readonly raw?: unknown;
 }
 
-/** Plain text, Markdown with or without files, or a card; `fallbackText` is shown where the card is refused. */
+/** A message: plain text, Markdown with or without files, or a card; `fallbackText` is shown where the card is refused. */
 export type ChatPostable =
   | string
   | { readonly markdown: string; readonly files?: readonly ChatFile[] }
@@ -76,28 +76,28 @@ export interface ChatAdapter {
   isDM?(threadId: string): boolean;
   channelIdFromThreadId?(threadId: string): string;
   onThreadSubscribe?(threadId: string): Promise<void>;
-  /** The attachment with `fetchData`, made from what was stored of it. Reads from the provider's own hosts only. */
+  /** Adds `fetchData` to what was stored of an attachment. It reads from the provider's own hosts only. */
   rehydrateAttachment?(attachment: never): ChatAttachment;
 }
 
-/** What one webhook brought. */
+/** Gives the bytes that `fetchData` has read. */
+export function toBytes(data: ArrayBuffer | ArrayBufferView): Uint8Array {
+  return data instanceof ArrayBuffer
+    ? new Uint8Array(data)
+    : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/** The content of one webhook, as the adapter parsed it. */
 export interface Collected {
   readonly messages: { readonly threadId: string; readonly message: ChatMessage }[];
   readonly actions: ChatAction[];
   readonly commands: SlashCommand[];
-  /** Messages that the adapter is still parsing, or could not parse. */
+  /** The number of messages that the adapter is still parsing, or could not parse. */
   unread: number;
 }
 
 export function nothingCollected(): Collected {
   return { messages: [], actions: [], commands: [], unread: 0 };
-}
-
-export interface CollectorInit {
-  readonly userName: string;
-  readonly state: object;
-  /** Where what arrives now belongs. */
-  readonly collected: () => Collected;
 }
 
 type ProcessMessageArguments = [
@@ -107,7 +107,7 @@ type ProcessMessageArguments = [
   options?: { waitUntil?: (work: Promise<unknown>) => void }
 ];
 
-/** As far as the adapters of this package use it. */
+/** The `Chat` of an adapter, as far as the adapters of this package use it. */
 export interface CollectingChat {
   getUserName(): string;
   getState(): { get(key: string): Promise<unknown>; set(key: string, value: unknown, ttlMs?: number): Promise<void> };
@@ -116,9 +116,11 @@ export interface CollectingChat {
   processSlashCommand(command: SlashCommand): Promise<void>;
 }
 
-/** The adapter's `Chat`. What it does not name is what this package does not act on. */
-export function collectingChat(init: CollectorInit): object {
-  const { userName, state, collected } = init;
+/**
+ * Makes the `Chat` of an adapter. What arrives is added to what `collected` gives at that time. Events that this package does
+ * not act on have no member here.
+ */
+export function collectingChat(userName: string, state: object, collected: () => Collected): object {
   const ignored = async () => undefined;
   const wait = (work: Promise<void>, options?: { waitUntil?: (work: Promise<unknown>) => void }) => {
     options?.waitUntil?.(work);
@@ -165,7 +167,7 @@ export function collectingChat(init: CollectorInit): object {
   };
 }
 
-/** Adapters log each step; only what the operator must know is passed on. */
+/** The logger of adapters, which log each step: only what the operator must know is passed on. */
 export const LOGGER = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,57 +1,59 @@
-// What a messenger is to the class: how it is declared, checked, and which defaults hold.
+// A messenger as the class declares it: its definition, the check of it, and its defaults.
 import type { Clock } from "../../host/ports.ts";
 import type { CarriesFeature } from "../../feature/feature.ts";
 import type { ChannelDeliveryPolicy, MessengersFeature } from "../channels/channels.ts";
 import type { MessengerAttachmentPolicy } from "./attachments.ts";
 import type { ChatAdapter } from "./chat-adapter.ts";
 import { messengerErrors } from "./errors.ts";
+import type { SplitLimits } from "./split.ts";
 import type { ChatSdkEventInput, MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 export type MessengerTrigger = "direct-message" | "mention" | "subscribed-thread" | "action";
 
-/** Which agent answers. */
+/** The agent that answers. */
 export type MessengerTarget =
   | { readonly target: "self" }
   | {
       readonly target: "subagent";
       readonly name: string;
-      /** Default: the class of the agent that has the messenger. */
+      /** The class of the agent. Default: that of the agent which has the messenger. */
       readonly agentClass?: { readonly name: string };
     };
 
 export interface MessengerDeliveryPolicy extends ChannelDeliveryPolicy {
-  /** Characters of each further message. Default: as the first. */
+  /** The most characters of each further message. Default: as of the first. */
   readonly followupLimit?: number;
-  /** What a message may weigh as it is sent: some characters are sent as two. */
-  readonly weight?: { readonly limit: number; readonly of: (character: string) => number };
-  /** Time between two edits of one message while it grows. */
+  /** The most that a message may weigh as it is sent: some characters are sent as two. */
+  readonly weight?: SplitLimits["weight"];
+  /** The time between two edits of one message while it grows. */
   readonly editIntervalMs?: (event: { readonly isDirectMessage: boolean }) => number;
   /** How many messages may be posted and edited in one chat: at the limit the next one waits. */
   readonly pace?: readonly MessengerPace[];
-  /** Time between two typing indicators, while there is no text yet (default 4 s). */
+  /** The time between two typing indicators, while there is no text yet (default 4 s). */
   readonly typingIntervalMs?: number;
 }
 
-/** At most `calls` in any `perMs` of one chat. */
+/** A limit: at most `calls` in any `perMs` of one chat. */
 export interface MessengerPace {
   readonly calls: number;
   readonly perMs: number;
-  /** Default: both. */
+  /** The calls that count. Default: posts and edits. */
   readonly of?: "posts" | "edits";
-  /** Default: every chat. */
+  /** The chats that have the limit. Default: every chat. */
   readonly in?: "direct" | "group";
 }
 
 /** A connection that the root agent itself keeps to the provider, beside webhooks. */
 export interface MessengerConnection {
-  /** Opens it, if it is not open. */
+  /** Opens the connection, if it is not open. */
   drive(): void;
   stop(): void;
   nextWake(nowMs: number): number | null;
 }
 
-export interface MessengerConnectionInit {
+/** The intake of a messenger, as its connection uses it. */
+export interface ConnectionIntake {
   readonly agentName: string;
   readonly clock: Clock;
   /** Runs work in the agent's context, kept alive until it ends. */
@@ -65,28 +67,29 @@ export interface MessengerConnectionInit {
 export interface MessengerDefinition {
   /** A Chat SDK adapter, or a function that makes it on first use. */
   readonly adapter: ChatAdapter | (() => MaybePromise<ChatAdapter>);
-  /** Default: the provider. Two messengers of one agent cannot share it. */
+  /** The adapter's name. Default: the provider. Two messengers of one agent cannot share it. */
   readonly adapterName?: string;
   readonly provider: string;
   /** The bot's name in the chat. */
   readonly userName: string;
-  /** Default `/messengers/{id}/webhook`, below the agent's address. */
+  /** The path of the webhook, below the agent's address. Default `/messengers/{id}/webhook`. */
   readonly path?: string;
-  /** Of a webhook (default POST). Providers that ask for an address by GET need "GET", too; it is verified like the others. */
+  /** The methods of the webhook (default POST). Providers that ask for an address by GET need "GET", too; it is verified like the others. */
   readonly methods?: readonly string[];
   /** Makes the event of a message or press. Undefined: that of `defaultChatSdkEvent`. A throw refuses the webhook with 503. */
   readonly toEvent?: (input: ChatSdkEventInput) => MaybePromise<MessengerEvent | undefined>;
   /**
-   * Shards of a `Chat` that the class runs itself with `createChatSdkState`, by thread and by key. The messengers of this
+   * Names the shard of a thread, for a `Chat` that the class runs itself with `createChatSdkState`. The messengers of this
    * package keep their state in the agent's own database, in one transaction with the events it belongs to.
    */
   readonly shardKey?: (threadId: string) => string;
+  /** Names the shard of a key of that state. */
   readonly keyShard?: (key: string) => string | undefined;
-  /** Default: direct messages and mentions. */
+  /** The events that are answered. Default: direct messages and mentions. */
   readonly respondTo?: readonly MessengerTrigger[];
   /** Whether a mention subscribes its thread (default true). */
   readonly subscribeOnMention?: boolean;
-  /** Default "thread": a sub-agent for each thread. "self": the agent itself. */
+  /** Which agent answers. "thread", the default: a sub-agent for each thread. "self": the agent itself. */
   readonly conversation?: "thread" | "self" | ((event: MessengerEvent) => MaybePromise<MessengerTarget>);
   /** Whether a webhook is the provider's; `false`: every caller is believed. */
   readonly verifyWebhook: false | ((request: Request) => MaybePromise<boolean | Response>);
@@ -94,22 +97,22 @@ export interface MessengerDefinition {
   readonly delivery?: MessengerDeliveryPolicy;
   /** Files of users that the model is given (default: images and PDF); `false`: it only reads their names. */
   readonly attachments?: MessengerAttachmentPolicy | false;
-  /** Answers other bots in groups, too. Default false: two bots would answer each other for ever. */
+  /** Whether other bots in groups are answered, too. Default false: two bots would answer each other for ever. */
   readonly respondToBots?: boolean;
   /** Names the speaker in a group's messages; null or empty: no name. */
   readonly channelSpeakerLabel?: (author: MessengerAuthor) => string | null;
-  /** For providers that do not send every message by webhook; undefined: not of this agent. */
-  readonly connect?: (init: MessengerConnectionInit) => MessengerConnection | undefined;
-  /** Messages of a thread that come within this time are one question (default 600). */
+  /** Makes the connection to a provider that does not send every message by webhook; undefined: this agent has none. */
+  readonly connect?: (intake: ConnectionIntake) => MessengerConnection | undefined;
+  /** The time, in milliseconds, within which messages of a thread are one question (default 600). */
   readonly debounceMs?: number;
 }
 
-/** What every provider of this package takes beside its own options. */
+/** The options that every provider of this package takes beside its own. */
 export interface ProviderOptions extends Partial<
   Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName" | "connect">
 > {
   readonly userName: string;
-  /** Default: the provider's own check. */
+  /** The check of a webhook. Default: the provider's own. */
   readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
 }
 
@@ -132,15 +135,15 @@ export interface NormalizedMessenger extends MessengerDefinition {
 
 const DEBOUNCE_MS = 600;
 
-/** Throws MessengerDefinitionError. */
+/** Gives each messenger its defaults. Throws MessengerDefinitionError. */
 export function normalizeMessengers(messengers: Readonly<Record<string, MessengerDefinition>>): NormalizedMessenger[] {
-  const normalized = Object.entries(messengers).map(([id, definition]) => normalizedOf(id, definition));
+  const normalized = Object.entries(messengers).map(([id, definition]) => normalize(id, definition));
   refuseDuplicates(normalized, ({ adapterName }) => adapterName, "Duplicate messenger adapter name");
   refuseDuplicates(normalized, ({ path }) => path, "Duplicate messenger path");
   return normalized;
 }
 
-function normalizedOf(id: string, definition: MessengerDefinition): NormalizedMessenger {
+function normalize(id: string, definition: MessengerDefinition): NormalizedMessenger {
   const path = definition.path ?? `/messengers/${id}/webhook`;
   if (!path.startsWith("/")) throw messengerErrors.MessengerDefinitionError(id, 'its path must start with "/"');
   if (/[?#]/.test(path)) throw messengerErrors.MessengerDefinitionError(id, "its path must not include query or hash");

@@ -1,10 +1,10 @@
-// One reply on a surface of the caller's, such as a thread of the Chat SDK: the turn runs, its text is posted as it grows,
-// what does not fit follows. For code with a `Chat` of its own; messengers that the class declares need none of it, and
-// survive a crash, which a surface in memory does not.
+// Delivers one reply on a surface of the caller's, such as a thread of the Chat SDK: the turn runs, its text is posted as it
+// grows, what does not fit follows. This is for code with a `Chat` of its own; messengers that the class declares need none
+// of it, and survive a crash, which a surface in memory does not.
 import type { UIMessage } from "ai";
 import type { StreamCallback } from "../../feature/stream-callback.ts";
 import type { MessengerDeliveryPolicy } from "./definition.ts";
-import { DEFAULT_TEXTS } from "./delivery-policy.ts";
+import { textsOf } from "./delivery-policy.ts";
 import {
   messengerContextFromEvent,
   toMessengerUserMessage,
@@ -31,19 +31,20 @@ export interface DeliverReplyOptions {
   readonly surface: MessengerReplySurface;
   readonly target: MessengerReplyTarget;
   readonly delivery?: MessengerDeliveryPolicy;
-  /** Durable when it resolves: "accepted" at first, "streaming" before the first text is visible, "completed" at the end. */
+  /**
+   * Stores how far the reply is, and is durable when it resolves: "accepted" at first, "streaming" before the first text is
+   * visible, "completed" at the end.
+   */
   readonly checkpoint?: (stage: MessengerReplyStage) => void | Promise<void>;
 }
 
-/** Resolves when the reply, or a text in its place, was posted. Nothing of an error reaches the chat. */
+/** Delivers a reply. Resolves when the reply, or a text in its place, was posted. Nothing of an error reaches the chat. */
 export async function deliverMessengerReply(options: DeliverReplyOptions): Promise<void> {
   const { event, surface, target, delivery = {}, checkpoint } = options;
   const { visibleSoftLimit, splitText, isExpectedDeliveryCompletion: isExpected } = delivery;
+  const texts = textsOf(delivery);
   await checkpoint?.("accepted");
-  const callback = new TextStreamCallback({
-    ...(visibleSoftLimit !== undefined && { visibleSoftLimit }),
-    onVisibleStart: async () => checkpoint?.("streaming")
-  });
+  const callback = new TextStreamCallback({ visibleSoftLimit, onVisibleStart: async () => checkpoint?.("streaming") });
   // Posting begins with the first text: a placeholder would stay behind an empty answer.
   const posting = postVisible(surface, callback).catch((error: unknown) => {
     if (isExpected?.(error)) return;
@@ -60,8 +61,8 @@ export async function deliverMessengerReply(options: DeliverReplyOptions): Promi
     turnCompleted = !callback.wasInterrupted();
     callback.onDone();
     await posting;
-    if (callback.wasInterrupted()) await say(surface, delivery.interruptedResponseText ?? DEFAULT_TEXTS.interrupted);
-    else if (!callback.hasText()) await surface.post(delivery.emptyResponseText ?? DEFAULT_TEXTS.empty);
+    if (callback.wasInterrupted()) await say(surface, texts.interrupted);
+    else if (!callback.hasText()) await surface.post(texts.empty);
     else for (const chunk of splitText?.(callback.remainingText()) ?? []) await surface.post(chunk);
   } catch (error) {
     callback.fail(error);
@@ -69,10 +70,7 @@ export async function deliverMessengerReply(options: DeliverReplyOptions): Promi
     console.error("A reply of a messenger was not delivered.", error);
     const expected = isExpected?.(error) ?? false;
     const mode = messengerReplyFailureMode(callback.hasText(), turnCompleted, expected);
-    const texts = {
-      error: delivery.errorResponseText ?? DEFAULT_TEXTS.error,
-      interrupted: delivery.interruptedResponseText ?? DEFAULT_TEXTS.interrupted
-    };
+
     if (mode !== "none") await say(surface, texts[mode]);
   }
   await checkpoint?.("completed");
@@ -110,14 +108,14 @@ async function postVisible(surface: MessengerReplySurface, callback: TextStreamC
   await surface.post(rest());
 }
 
-/** Best effort. */
+/** Shows that the bot is typing. A failure costs nothing. */
 function startTyping(surface: MessengerReplySurface): void {
   void Promise.resolve()
     .then(() => surface.startTyping?.("Thinking..."))
     .catch(() => undefined);
 }
 
-/** The chat may be what failed. */
+/** Posts a text in the place of a reply. A failure is logged: the chat may be what failed. */
 async function say(surface: MessengerReplySurface, markdown: string): Promise<void> {
   await surface.post({ markdown }).catch((error: unknown) => {
     console.error("The text in the place of a messenger's reply was not posted.", error);

@@ -1,49 +1,47 @@
-// What a failed call to a provider means for the message: whether it is there, and when to try again.
-import { isObject } from "../../util/json.ts";
+// What a failed call to a provider means for the message: whether the chat has it, and when to try again.
+import { readFields } from "./fields.ts";
 
 export type DeliveryProblem =
-  /** Not posted; allowed again later. */
+  /** The message was not posted, and may be posted later. */
   | { readonly kind: "rate-limited"; readonly retryAfterMs: number }
   /** The provider answered that it failed on its side. */
   | { readonly kind: "unavailable" }
-  /** The provider will not take it, however often it is tried. */
+  /** The provider will not take the message, however often it is tried. */
   | { readonly kind: "rejected" }
-  /** No answer: it may have been posted. */
+  /** The provider did not answer: the message may have been posted. */
   | { readonly kind: "unknown" };
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const REJECTED = new Set(["VALIDATION_ERROR", "PERMISSION_DENIED", "NOT_FOUND", "AUTH_FAILED", "RESOURCE_NOT_FOUND"]);
 
-/** Reads the errors of the Chat SDK's adapters, and HTTP statuses of others. */
+/** Classifies an error by the codes of the Chat SDK's adapters, and by the HTTP statuses of others. */
 export function classifyDeliveryError(error: unknown): DeliveryProblem {
-  const fields: Record<string, unknown> = isObject(error) ? error : {};
-  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
-  const status = statusOf(error, fields);
-  if (code === "RATE_LIMITED" || status === 429) return { kind: "rate-limited", retryAfterMs: retryAfterOf(error) };
+  const code = error instanceof Error ? readFields(error)["code"] : undefined;
+  const status = readStatus(error);
+  if (code === "RATE_LIMITED" || status === 429) return { kind: "rate-limited", retryAfterMs: readRetryAfter(error) };
   if (typeof code === "string" && REJECTED.has(code)) return { kind: "rejected" };
   if (status !== undefined && status >= 500) return { kind: "unavailable" };
   if (status !== undefined && status >= 400) return { kind: "rejected" };
   return { kind: "unknown" };
 }
 
-function statusOf(error: unknown, fields: Record<string, unknown>): number | undefined {
-  for (const name of ["status", "statusCode"]) {
-    const value = error instanceof Error ? Reflect.get(error, name) : fields[name];
-    if (typeof value === "number") return value;
-  }
+function readStatus(error: unknown): number | undefined {
+  const { status, statusCode } = readFields(error);
+  const known = [status, statusCode].find((value) => typeof value === "number");
+  if (known !== undefined) return known;
   // Adapters put the status of an answer that has no class of its own into the message.
   const said = error instanceof Error ? /\bstatus(?: code)?:? (\d{3})\b/i.exec(error.message) : null;
   return said ? Number(said[1]) : undefined;
 }
 
-function retryAfterOf(error: unknown): number {
-  const seconds: unknown = error instanceof Error ? Reflect.get(error, "retryAfter") : undefined;
+function readRetryAfter(error: unknown): number {
+  const seconds: unknown = error instanceof Error ? readFields(error)["retryAfter"] : undefined;
   return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0
     ? seconds * 1_000
     : DEFAULT_RETRY_AFTER_MS;
 }
 
-/** Not now. */
+/** The message cannot be posted now. */
 export class RetryLaterError extends Error {
   readonly waitMs: number;
 
@@ -53,12 +51,9 @@ export class RetryLaterError extends Error {
   }
 }
 
-/** Never. */
+/** The message can never be posted. */
 export class GivenUpError extends Error {
   constructor(cause: unknown) {
     super("The provider does not take the message.", { cause });
   }
 }
-
-/** The beginning of a streamed message may be in the chat or not. */
-export class UncertainPostError extends Error {}

@@ -6,18 +6,28 @@ export const EMPTY_MESSENGER_RESPONSE = "I have no answer to that. Please try ag
 export const ERROR_MESSENGER_RESPONSE = "I cannot answer right now. Please try again later.";
 export const INTERRUPTED_MESSENGER_RESPONSE = "My reply was interrupted. Please send your message again.";
 
-export const DEFAULT_TEXTS = {
+const DEFAULT_TEXTS = {
   empty: EMPTY_MESSENGER_RESPONSE,
   error: ERROR_MESSENGER_RESPONSE,
   interrupted: INTERRUPTED_MESSENGER_RESPONSE
 };
 
-/** Fits every provider that is not named here. */
+/** Characters of a message that every provider takes. */
 export const DEFAULT_LIMIT = 1_800;
 
+/** The texts of a policy, with their defaults. */
+export function textsOf(policy: MessengerDeliveryPolicy): typeof DEFAULT_TEXTS {
+  return {
+    empty: policy.emptyResponseText ?? DEFAULT_TEXTS.empty,
+    error: policy.errorResponseText ?? DEFAULT_TEXTS.error,
+    interrupted: policy.interruptedResponseText ?? DEFAULT_TEXTS.interrupted
+  };
+}
+
+/** Makes the function that splits a text as the policy says. */
 export function splitterOf(policy: MessengerDeliveryPolicy): (text: string) => string[] {
   const { visibleSoftLimit: first = DEFAULT_LIMIT, followupLimit: next = first, weight, splitText } = policy;
-  if (!splitText) return (text) => splitMarkdown(text, { first, next, ...(weight && { weight }) });
+  if (!splitText) return (text) => splitMarkdown(text, { first, next, weight });
   return (text) => {
     const rest = text.slice(first);
     return [text.slice(0, first), ...(rest === "" ? [] : splitText(rest))].filter((piece) => piece.trim() !== "");

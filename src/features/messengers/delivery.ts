@@ -1,58 +1,54 @@
-// One reply at its provider. What is to be seen is a list of texts; what was begun is in the reply's row. Delivery brings
-// the one to the other: it posts what is missing and edits what differs, so going on after a crash is the same as going
-// on. A message is noted before it is posted and its id after: one that was noted without an id may or may not be there.
-// Therefore what is posted is only a beginning, marked as one, and the edit that makes it complete follows when its id is
-// stored. A beginning whose id was lost is given up for another one: the complete text is in the chat exactly once. Where
-// a provider cannot edit, a text is posted once, and the user is told when its fate is not known.
+// One reply at its provider. The reply is a list of texts; what was begun of it is in the reply's row. Delivery brings the
+// chat to the list: it posts what is missing and edits what differs, so going on after a crash is the same as going on. A
+// message is noted before it is posted and its id after: one that was noted without an id may or may not be there.
+// Therefore only a beginning is posted, marked as one, and the edit that makes it complete follows when its id is stored. A
+// beginning whose id was lost is given up for another one: the complete text is in the chat exactly once. Where a provider
+// cannot edit, a text is posted once, and a note follows when its fate is not known.
 import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import type { ChatAdapter, ChatPostable } from "./chat-adapter.ts";
-import {
-  classifyDeliveryError,
-  GivenUpError,
-  RetryLaterError,
-  UncertainPostError,
-  type DeliveryProblem
-} from "./delivery-errors.ts";
+import type { NormalizedMessenger } from "./definition.ts";
+import { classifyDeliveryError, GivenUpError, RetryLaterError, type DeliveryProblem } from "./delivery-errors.ts";
+import { splitterOf } from "./delivery-policy.ts";
 import { fingerprint } from "./fingerprint.ts";
-import type { Post, ReplyStage } from "./inbox.ts";
+import type { Inbox, MessengerReply, Post, ReplyStage } from "./inbox.ts";
 import type { Pacer } from "./pacer.ts";
 
-/** A message that is begun and has no words yet. */
+/** The text of a message that is begun and has no words yet. */
 const PENDING = "…";
-/** Shorter texts have no beginning that could not be taken for the whole. */
+/** Characters from which on a text has a beginning that cannot be taken for the whole. */
 const MIN_BEGINNING_CHARS = 40;
 const MAX_BEGINNING_CHARS = 200;
 /** Beginnings of one message whose ids may be lost: a quarter of an hour of tries. */
 const MAX_LOST = 12;
-/** Waits of this length are spent in place; longer ones are left to the object's wake. */
+/** The longest wait that is spent in place; longer ones are left to the object's wake. */
 const MAX_WAIT_MS = 5_000;
+const EDIT_INTERVAL_MS = 1_000;
 const CALL_TIMEOUT_MS = 30_000;
 const TRIES = 3;
 const BACKOFF = { baseMs: 500, maxMs: MAX_WAIT_MS };
 
-export interface DeliveryInit {
+/** The means by which a reply is delivered. */
+export interface DeliveryMeans {
   readonly adapter: ChatAdapter;
-  readonly threadId: string;
-  readonly posts: readonly Post[];
-  readonly clock: Clock;
-  /** Messages can be edited: what is posted first is only a beginning. */
-  readonly canEdit: boolean;
-  /** Answers are shown while they grow. */
-  readonly canStream: boolean;
-  readonly editIntervalMs: number;
+  readonly messenger: NormalizedMessenger;
   readonly pacer: Pacer;
-  readonly split: (text: string) => string[];
-  readonly isExpected: (error: unknown) => boolean;
-  /** Durable when it returns. */
-  readonly save: (stage: ReplyStage, posts: readonly Post[]) => void;
+  readonly clock: Clock;
+  readonly inbox: Inbox;
 }
 
 export class Delivery {
-  readonly #init: DeliveryInit;
+  readonly #reply: MessengerReply;
+  readonly #means: DeliveryMeans;
+  readonly #split: (text: string) => string[];
+  readonly #editIntervalMs: number;
+  /** Whether messages can be edited: what is posted first is only a beginning. */
+  readonly #canEdit: boolean;
+  /** Whether answers are shown while they grow. */
+  readonly #canStream: boolean;
   readonly #posts: Post[];
-  /** What each message shows, as far as this process knows. */
+  /** The text that each message shows, as far as this process knows. */
   readonly #shown: (string | undefined)[] = [];
   #latest = "";
   #nextEditAt = 0;
@@ -62,30 +58,39 @@ export class Delivery {
   #failure: unknown;
   edits = 0;
 
-  constructor(init: DeliveryInit) {
-    this.#init = init;
-    this.#posts = init.posts.map((post) => ({ ...post }));
+  constructor(reply: MessengerReply, means: DeliveryMeans) {
+    const { adapter, messenger } = means;
+    const { delivery: policy, capabilities } = messenger;
+    const isDirectMessage = adapter.isDM?.(reply.threadId) ?? false;
+    this.#reply = reply;
+    this.#means = means;
+    this.#split = splitterOf(policy);
+    this.#editIntervalMs = policy.editIntervalMs?.({ isDirectMessage }) ?? EDIT_INTERVAL_MS;
+    this.#canEdit = capabilities.canEditMessages !== false;
+    this.#canStream = this.#canEdit && capabilities.canStream !== false;
+    this.#posts = reply.posts.map((post) => ({ ...post }));
   }
 
   get posts(): readonly Post[] {
     return this.#posts;
   }
 
-  /** Something of the answer may be in the chat. */
+  /** Whether a part of the answer may be in the chat. */
   get hasPosts(): boolean {
     return this.#posts.length > 0;
   }
 
-  /** What made the provider refuse a message while the answer was streamed. */
+  /** The error with which the provider refused a message while the answer was streamed. */
   get failure(): unknown {
     return this.#failure;
   }
 
   // ── While the answer grows ──
 
+  /** Shows the text so far, when its time has come. */
   update(text: string): void {
     this.#latest = text;
-    if (!this.#init.canStream || this.#pump || this.#failure !== undefined) return;
+    if (!this.#canStream || this.#pump || this.#failure !== undefined) return;
     this.#pump = this.#stream().finally(() => (this.#pump = undefined));
   }
 
@@ -93,46 +98,47 @@ export class Delivery {
     let seen = "";
     let isShown = false;
     while ((seen !== this.#latest || !isShown) && !this.#ending.signal.aborted) {
-      await this.#paced();
+      await this.#waitForEdit();
       if (this.#ending.signal.aborted) return;
       seen = this.#latest;
       try {
-        isShown = await this.#converge(this.#init.split(seen), false);
+        isShown = await this.#converge(this.#split(seen), false);
       } catch (error) {
         // The complete text is delivered at the end, by its own rules.
         this.#failure = error;
         return;
       }
-      this.#nextEditAt = Math.max(this.#nextEditAt, this.#init.clock.now() + this.#init.editIntervalMs);
+      this.#nextEditAt = Math.max(this.#nextEditAt, this.#means.clock.now() + this.#editIntervalMs);
     }
   }
 
-  async #paced(): Promise<void> {
-    const wait = this.#nextEditAt - this.#init.clock.now();
+  async #waitForEdit(): Promise<void> {
+    const { clock } = this.#means;
+    const wait = this.#nextEditAt - clock.now();
     if (wait <= 0) return;
     // The end does not wait for the pause between two edits.
-    await this.#init.clock.sleep(wait, this.#ending.signal).catch(() => undefined);
+    await clock.sleep(wait, this.#ending.signal).catch(() => undefined);
   }
 
   // ── The end ──
 
-  /** Stops the stream. Nothing is at work after it. */
+  /** Stops the stream. No call is under way when it resolves. */
   async stop(): Promise<void> {
     this.#ending.abort(new DOMException("The answer is complete.", "AbortError"));
     await this.#pump;
   }
 
-  /** Resolves when all of it is in the chat. Throws RetryLaterError, GivenUpError. */
+  /** Delivers the whole text. Resolves when all of it is in the chat. Throws RetryLaterError, GivenUpError. */
   async finish(text: string, uncertainText: string): Promise<void> {
     await this.stop();
-    const pieces = this.#init.split(text);
+    const pieces = this.#split(text);
     await this.#converge(pieces, true);
     await this.#removeExtra(pieces.length);
     const isUncertain = this.#posts.some(({ id, apology }) => id === null && apology !== true);
     if (isUncertain) await this.#apologise({ markdown: uncertainText });
   }
 
-  /** One message after what is there, once. */
+  /** Posts one message after what is there, once. */
   async append(message: ChatPostable): Promise<void> {
     await this.stop();
     await this.#apologise(message);
@@ -146,7 +152,7 @@ export class Delivery {
     else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
   }
 
-  /** A card, once; or the text in its place, where the provider refuses it. */
+  /** Posts a card, once; or the text in its place, where the provider refuses it. */
   async say(message: ChatPostable, index = 0): Promise<void> {
     const post = this.#posts[index];
     try {
@@ -161,8 +167,9 @@ export class Delivery {
   }
 
   /**
-   * In order, each of them known to be there: one that may not be is posted again, since a message that is read twice does no
-   * harm. False: one was refused, or none of its tries is known to have arrived; none is sent after it. Throws RetryLaterError.
+   * Posts messages in order, until each is known to be there: one that may not be is posted again, since a message that is
+   * read twice does no harm. False: one was refused, or none of its tries is known to have arrived; none is sent after it.
+   * Throws RetryLaterError.
    */
   async sayAll(messages: readonly ChatPostable[]): Promise<boolean> {
     for (const [index, message] of messages.entries()) {
@@ -182,7 +189,7 @@ export class Delivery {
     return true;
   }
 
-  /** A file cannot be posted as a beginning: it is posted once. */
+  /** Posts a file once: it cannot be posted as a beginning. */
   async postOnce(message: ChatPostable): Promise<"posted" | "refused" | "not known"> {
     try {
       if (this.#posts.length === 0) await this.#place(0, message, true);
@@ -194,29 +201,29 @@ export class Delivery {
     return typeof this.#posts[0]?.id === "string" ? "posted" : "not known";
   }
 
-  /** A text that is complete from its beginning, in as many messages as it needs. */
+  /** Posts a text that is complete from its beginning, in as many messages as it needs. */
   async sayText(text: string): Promise<void> {
-    await this.#converge(this.#init.split(text), true);
+    await this.#converge(this.#split(text), true);
   }
 
-  /** False: some of it is not shown yet, and another edit is worth trying. */
+  /** Brings the chat to these texts. False: some of them are not shown yet, and another edit is worth trying. */
   async #converge(pieces: readonly string[], isFinal: boolean): Promise<boolean> {
     let isShown = true;
     for (const [index, piece] of pieces.entries()) {
       const post = this.#posts[index];
       if (post?.apology) return true;
-      if (post?.id === null && !isFinal) throw new UncertainPostError();
-      // It may be there, complete: the user is told, and it is not posted again.
+      if (post?.id === null && !isFinal) throw uncertainPost();
+      // It may be there, complete: a note follows, and it is not posted again.
       if (this.#mayBeWhole(post, { markdown: piece })) continue;
       if (post === undefined || post.id === null) {
         // The words so far may be all there are: nothing that looks complete is posted before its id can be stored.
-        if (!isFinal && this.#init.canEdit && beginningOf({ markdown: piece }) === PENDING) return isShown;
-        if (!this.#isTurnOf("posts", isFinal)) return false;
+        if (!isFinal && this.#canEdit && beginningOf({ markdown: piece }) === PENDING) return isShown;
+        if (!this.#mayCall("posts", isFinal)) return false;
         isShown = await this.#add(index, { markdown: piece }, isFinal);
         if (!isShown) continue;
       } else {
         if (this.#shown[index] === piece) continue;
-        if (!this.#isTurnOf("edits", isFinal)) return false;
+        if (!this.#mayCall("edits", isFinal)) return false;
         if (!(await this.#edit(index, { markdown: piece }, isFinal))) continue;
       }
       this.#shown[index] = piece;
@@ -224,29 +231,29 @@ export class Delivery {
     return isShown;
   }
 
-  /** What is shown meanwhile does not wait in line: the end would have to wait behind it. */
-  #isTurnOf(kind: "posts" | "edits", isFinal: boolean): boolean {
-    return isFinal || this.#init.pacer.isFree(kind);
+  /** Whether a call may be made now. Before the end a call does not wait in line: the end would have to wait behind it. */
+  #mayCall(kind: "posts" | "edits", isFinal: boolean): boolean {
+    return isFinal || this.#means.pacer.isFree(kind);
   }
 
   #mayBeWhole(post: Post | undefined, message: ChatPostable): boolean {
     return post?.id === null && post.sent === fingerprint(textOf(message));
   }
 
-  /** A later attempt of the turn gave a shorter answer. */
+  /** Deletes messages beyond the text: a later attempt of the turn gave a shorter answer. */
   async #removeExtra(count: number): Promise<void> {
     for (const { id, apology } of this.#posts.slice(count)) {
       if (id === null || apology) continue;
-      await this.#init.adapter.deleteMessage?.(this.#init.threadId, id).catch(() => undefined);
+      await this.#means.adapter.deleteMessage?.(this.#reply.threadId, id).catch(() => undefined);
     }
   }
 
   // ── Calls ──
 
-  /** False: only its beginning is there; the next edit has the rest. */
+  /** Posts a message. False: only its beginning is there; the next edit has the rest. */
   async #add(index: number, message: ChatPostable, isFinal: boolean): Promise<boolean> {
     // A provider that never says what it did is not sent one beginning after the other.
-    if (!this.#init.canEdit || (this.#posts[index]?.lost ?? 0) >= MAX_LOST) {
+    if (!this.#canEdit || (this.#posts[index]?.lost ?? 0) >= MAX_LOST) {
       await this.#place(index, message, isFinal);
       return true;
     }
@@ -256,18 +263,18 @@ export class Delivery {
   }
 
   async #place(index: number, message: ChatPostable, isFinal: boolean): Promise<void> {
-    await this.#allowed();
-    await this.#init.pacer.turn("posts");
+    await this.#untilAllowed();
+    await this.#means.pacer.wait("posts");
     const known = this.#posts[index];
     const isLost = known?.id === null && known.sent !== undefined;
     const sent = fingerprint(textOf(message));
-    this.#note(index, { ...known, id: null, sent, ...(isLost && { lost: (known.lost ?? 0) + 1 }) });
+    this.#note(index, { ...known, id: null, sent, lost: isLost ? (known.lost ?? 0) + 1 : known?.lost });
     for (let tried = 1; ; tried += 1) {
       const problem = await this.#post(index, message);
       if (problem === undefined) return;
       if (problem.kind === "unknown") {
         if (isFinal) return;
-        throw new UncertainPostError();
+        throw uncertainPost();
       }
       // The provider has answered that it was not posted.
       const wait = waitAfter(problem, tried);
@@ -277,48 +284,48 @@ export class Delivery {
     }
   }
 
-  /** Undefined: it is there. */
+  /** Makes the call. Undefined: the message is there. */
   async #post(index: number, message: ChatPostable): Promise<(DeliveryProblem & { error: unknown }) | undefined> {
-    const { adapter, threadId } = this.#init;
     let posted: { readonly id: string };
     try {
       // The package's own shape of a message is one of the adapter's.
-      posted = await this.#limited(adapter.postMessage(threadId, message as never));
+      posted = await this.#inTime(this.#means.adapter.postMessage(this.#reply.threadId, message as never));
     } catch (error) {
       return { ...classifyDeliveryError(error), error };
     }
     // Not part of the call: an id that cannot be stored ends the delivery here.
-    this.#note(index, { id: posted.id, ...(this.#posts[index]?.apology && { apology: true }) });
+    this.#note(index, { id: posted.id, apology: this.#posts[index]?.apology });
     return undefined;
   }
 
-  /** Spent in place if it is short. Throws RetryLaterError. */
+  /** Waits in place if the time is short. Throws RetryLaterError. */
   async #wait(waitMs: number, cause: unknown): Promise<void> {
-    this.#blockedUntil = this.#init.clock.now() + waitMs;
+    const { clock } = this.#means;
+    this.#blockedUntil = clock.now() + waitMs;
     if (waitMs > MAX_WAIT_MS) throw new RetryLaterError(waitMs, cause);
-    await this.#init.clock.sleep(waitMs);
+    await clock.sleep(waitMs);
   }
 
-  /** The provider asked for a pause before. */
-  async #allowed(): Promise<void> {
-    const left = this.#blockedUntil - this.#init.clock.now();
+  /** Waits out the pause that the provider asked for before. */
+  async #untilAllowed(): Promise<void> {
+    const left = this.#blockedUntil - this.#means.clock.now();
     if (left > 0) await this.#wait(left, this.#failure);
   }
 
-  /** False: it shows an older text. */
+  /** Edits a message. False: it shows an older text. */
   async #edit(index: number, message: ChatPostable, isFinal: boolean): Promise<boolean> {
-    const { adapter, threadId, clock, isExpected, pacer } = this.#init;
+    const { adapter, clock, messenger, pacer } = this.#means;
     const id = this.#posts[index]?.id;
     if (id === null || id === undefined) return false;
-    if (isFinal) await this.#allowed();
+    if (isFinal) await this.#untilAllowed();
     for (let tried = 1; ; tried += 1) {
-      await pacer.turn("edits");
+      await pacer.wait("edits");
       try {
-        await this.#limited(adapter.editMessage(threadId, id, message as never));
+        await this.#inTime(adapter.editMessage(this.#reply.threadId, id, message as never));
         this.edits += 1;
         return true;
       } catch (error) {
-        if (isExpected(error)) return true;
+        if (messenger.delivery.isExpectedDeliveryCompletion?.(error)) return true;
         const problem = classifyDeliveryError(error);
         const wait = waitAfter(problem.kind === "unknown" ? { kind: "unavailable" } : problem, tried);
         if (!isFinal) {
@@ -337,24 +344,33 @@ export class Delivery {
     }
   }
 
-  /** A provider that never answers leaves it open whether it has the message. */
-  #limited<T>(call: Promise<T>): Promise<T> {
+  /** Ends the wait for a provider that never answers, which leaves it open whether it has the message. */
+  #inTime<T>(call: Promise<T>): Promise<T> {
     const late = () => new DOMException("The provider did not answer in time.", "TimeoutError");
-    return beforeDeadline(call, { clock: this.#init.clock, timeoutMs: CALL_TIMEOUT_MS, late });
+    return beforeDeadline(call, { clock: this.#means.clock, timeoutMs: CALL_TIMEOUT_MS, late });
   }
 
   #note(index: number, post: Post): void {
     this.#posts[index] = post;
-    this.#init.save("streaming", this.#posts);
+    this.#save("streaming");
   }
 
   #forget(index: number): void {
     this.#posts.splice(index, 1);
-    this.#init.save(this.#posts.length > 0 ? "streaming" : "accepted", this.#posts);
+    this.#save(this.#posts.length > 0 ? "streaming" : "accepted");
+  }
+
+  #save(stage: ReplyStage): void {
+    this.#means.inbox.save(this.#reply.key, stage, this.#posts);
   }
 }
 
-/** Undefined: not to be tried again. */
+/** The beginning of a streamed message may be in the chat or not. The complete text is delivered by other rules. */
+function uncertainPost(): Error {
+  return new Error("It is not known whether the beginning of a message is in the chat.");
+}
+
+/** Says how long to wait before the next try. Undefined: there is none. */
 function waitAfter(
   problem:
     { readonly kind: "rate-limited"; readonly retryAfterMs: number } | { readonly kind: "unavailable" | "rejected" },
@@ -365,7 +381,7 @@ function waitAfter(
   return tried < TRIES ? backoffMs(tried, BACKOFF) : MAX_WAIT_MS + 1;
 }
 
-/** Never the whole text. */
+/** The beginning of a message, which is never the whole text. */
 function beginningOf(message: ChatPostable): string {
   if (typeof message === "object" && "card" in message) return PENDING;
   const text = textOf(message);

@@ -1,6 +1,6 @@
 // Discord: webhooks verified by the application's key, slash commands as questions, answers posted and edited, approvals as
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, MessengerConnectionInit, MessengerPace, ProviderOptions } from "./definition.ts";
+import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
 import { DiscordAdapter, type DiscordToken } from "./discord/adapter.ts";
 import { DiscordGateway } from "./discord/gateway.ts";
 import { discordSignatureVerifier, isDiscordPublicKey } from "./discord/signature.ts";
@@ -16,20 +16,22 @@ const PACE: readonly MessengerPace[] = [{ calls: 5, perMs: 5_500 }];
 export interface DiscordMessengerOptions extends ProviderOptions {
   /** The bot's token, or a function that is asked for it with every call. */
   readonly token: DiscordToken;
-  /** Of the application's general page. */
+  /** The id on the application's general page. */
   readonly applicationId: string;
-  /** Of the same page: what webhooks are signed with. */
+  /** The key on the same page, with which webhooks are signed. */
   readonly publicKey?: string;
   /**
    * Opens the Gateway, by which ordinary messages come, from the agent of this name and no other: Discord sends every message
    * to each connection, and several agents would answer it. That agent never sleeps. Default: commands and buttons only.
    */
   readonly gateway?: false | { readonly agent: string; readonly url?: string };
-  /** Default: Discord's own. */
+  /** The address of the API. Default: Discord's own. */
   readonly apiUrl?: string;
 }
 
 /**
+ * Makes a messenger for Discord.
+ *
  * @example
  * getMessengers() {
  *   return defineMessengers({
@@ -54,7 +56,7 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
   }
   return providerMessenger(common, {
     provider: "discord",
-    adapter: () => new DiscordAdapter({ token, applicationId, ...(apiUrl !== undefined && { apiUrl }) }),
+    adapter: () => new DiscordAdapter({ token, applicationId, apiUrl }),
     verifyWebhook: discordSignatureVerifier(publicKey ?? ""),
     // All direct messages are in "@me": each has a shard of its own.
     shardKey: (threadId) =>
@@ -62,12 +64,12 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
         .split(":")
         .slice(0, threadId.startsWith("discord:@me:") ? 3 : 2)
         .join(":"),
-    ...(gateway && {
-      connect: (init: MessengerConnectionInit) => {
-        if (init.agentName !== gateway.agent) return warnOnce(init.agentName, gateway.agent);
-        return new DiscordGateway(init, { token, ...(gateway.url !== undefined && { url: gateway.url }) });
-      }
-    }),
+    connect: gateway
+      ? (intake) => {
+          if (intake.agentName !== gateway.agent) return warnOnce(intake.agentName, gateway.agent);
+          return new DiscordGateway(intake, { token, url: gateway.url });
+        }
+      : undefined,
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,
@@ -79,7 +81,7 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
 
 const warnedOf = new Set<string>();
 
-/** Once in a process: an app may have thousands of agents, and ordinary messages reach one of them. */
+/** Warns once in a process: an app may have thousands of agents, and ordinary messages reach one of them. */
 function warnOnce(agent: string, connected: string): undefined {
   if (warnedOf.has(connected)) return;
   warnedOf.add(connected);

@@ -1,9 +1,11 @@
-// One inbound message or button press, the same for every provider: how it is made from what an adapter parsed, what of
+// One inbound message or button press, the same for every provider: how it is made of what an adapter parsed, which part of
 // it can be stored, what identifies it, and the user message that a turn is given. Pure functions.
 import type { UIMessage } from "ai";
 import { CONVERSATION_PREFIX } from "../channels/channels.ts";
+import { toBytes, type ChatAction, type ChatAdapter, type ChatAttachment } from "./chat-adapter.ts";
+import type { ChatAuthor, ChatMessage } from "./chat-adapter.ts";
+import { readFields } from "./fields.ts";
 import { hash36 } from "./fingerprint.ts";
-import type { ChatAction, ChatAdapter, ChatAttachment, ChatAuthor, ChatMessage } from "./chat-adapter.ts";
 
 export type MessengerEventKind = "direct-message" | "mention" | "subscribed-message" | "action";
 
@@ -18,7 +20,7 @@ export interface MessengerCapabilities {
 
 export interface MessengerThread {
   id: string;
-  /** The same value: the address at the provider. */
+  /** The address at the provider: the same value. */
   providerThreadId: string;
   channelId?: string;
   isDirectMessage: boolean;
@@ -38,9 +40,9 @@ export interface MessengerAttachment {
   mediaType?: string;
   size?: number;
   url?: string;
-  /** What the adapter needs to fetch the bytes again, also after a restart. */
+  /** The fields by which the adapter fetches the bytes again, also after a restart. */
   fetchMetadata?: Record<string, string>;
-  /** Only on the live event. */
+  /** Fetches the bytes; only on the live event. */
   fetch?: () => Promise<ArrayBuffer>;
   raw?: unknown;
 }
@@ -77,7 +79,7 @@ export interface MessengerEvent {
   raw?: unknown;
 }
 
-/** What a turn can ask for with `getMessengerContext()`. JSON. */
+/** The event as `getMessengerContext()` gives it to a turn. It is JSON. */
 export interface MessengerContext extends Omit<MessengerEvent, "raw"> {
   author?: MessengerAuthor;
 }
@@ -88,35 +90,26 @@ const KEPT_THREAD_CHARS = 48;
 // ── From an adapter ──
 
 export function toMessengerAuthor(author: ChatAuthor): MessengerAuthor {
-  return {
-    userId: author.userId,
-    ...(author.userName ? { userName: author.userName } : {}),
-    ...(author.fullName ? { fullName: author.fullName } : {}),
-    isBot: author.isBot,
-    isMe: author.isMe
-  };
+  const { userId, userName, fullName, isBot, isMe } = author;
+  return { userId, userName: userName || undefined, fullName: fullName || undefined, isBot, isMe };
 }
 
 export function toMessengerAttachment(attachment: ChatAttachment): MessengerAttachment {
-  const { fetchMetadata, fetchData } = attachment;
-  const id =
-    fetchMetadata?.["id"] ?? fetchMetadata?.["fileId"] ?? fetchMetadata?.["mediaId"] ?? fetchMetadata?.["fileUniqueId"];
+  const { name, mimeType, size, url, fetchMetadata, fetchData } = attachment;
+  const { id, fileId, mediaId, fileUniqueId } = fetchMetadata ?? {};
   return {
-    ...(id !== undefined && { id }),
-    ...(attachment.name && { name: attachment.name }),
-    ...(attachment.mimeType && { mediaType: attachment.mimeType }),
-    ...(attachment.size !== undefined && { size: attachment.size }),
-    ...(attachment.url && { url: attachment.url }),
-    ...(fetchMetadata && { fetchMetadata }),
-    ...(fetchData && { fetch: async () => copied(await fetchData()) })
+    id: id ?? fileId ?? mediaId ?? fileUniqueId,
+    name: name || undefined,
+    mediaType: mimeType || undefined,
+    size,
+    url: url || undefined,
+    fetchMetadata,
+    fetch: fetchData && (async () => copy(await fetchData()))
   };
 }
 
-function copied(data: ArrayBuffer | ArrayBufferView | undefined): ArrayBuffer {
-  if (data === undefined) return new ArrayBuffer(0);
-  const bytes =
-    data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  return new Uint8Array(bytes).buffer;
+function copy(data: ArrayBuffer | ArrayBufferView | undefined): ArrayBuffer {
+  return data === undefined ? new ArrayBuffer(0) : toBytes(data).slice().buffer;
 }
 
 export function toMessengerMessage(message: ChatMessage): MessengerMessage {
@@ -127,22 +120,21 @@ export function toMessengerMessage(message: ChatMessage): MessengerMessage {
     text: message.text,
     author: toMessengerAuthor(message.author),
     attachments: (message.attachments ?? []).map(toMessengerAttachment),
-    ...(sentAt instanceof Date && !Number.isNaN(sentAt.getTime()) && { createdAt: sentAt.toISOString() }),
-    ...(message.isMention !== undefined && { isMention: message.isMention })
+    createdAt: sentAt instanceof Date && !Number.isNaN(sentAt.getTime()) ? sentAt.toISOString() : undefined,
+    isMention: message.isMention
   };
 }
 
 export function toMessengerThread(adapter: ChatAdapter, threadId: string): MessengerThread {
-  const channelId = adapter.channelIdFromThreadId?.(threadId);
   return {
     id: threadId,
     providerThreadId: threadId,
-    ...(channelId !== undefined && { channelId }),
+    channelId: adapter.channelIdFromThreadId?.(threadId),
     isDirectMessage: adapter.isDM?.(threadId) ?? false
   };
 }
 
-/** What an adapter parsed, and whose it is. */
+/** A message or press as an adapter parsed it, with its messenger. */
 export interface ChatSdkEventInput {
   readonly kind: MessengerEventKind;
   readonly messenger: {
@@ -153,13 +145,13 @@ export interface ChatSdkEventInput {
   readonly adapter: ChatAdapter;
   readonly threadId: string;
   readonly message?: ChatMessage;
-  /** Whether it names the bot, by its mark or in its text. */
+  /** Whether the message names the bot, by its mark or in its text. */
   readonly isMention?: boolean;
   readonly action?: ChatAction;
 }
 
 /**
- * The event that a messenger makes by itself.
+ * Makes the event that a messenger without `toEvent` has.
  *
  * @example
  * chatSdkMessenger({
@@ -171,42 +163,38 @@ export interface ChatSdkEventInput {
  * });
  */
 export function defaultChatSdkEvent(input: ChatSdkEventInput): MessengerEvent {
-  const { kind, messenger, adapter, threadId, message, isMention, action } = input;
+  const { kind, messenger, adapter, threadId, message, isMention = message?.isMention, action } = input;
   return {
     kind,
     messengerId: messenger.id,
     provider: messenger.provider,
     capabilities: messenger.capabilities,
     thread: toMessengerThread(adapter, threadId),
-    ...(message && { message: { ...toMessengerMessage(message), ...(isMention !== undefined && { isMention }) } }),
-    ...(action && { action: toMessengerAction(action) })
+    message: message && { ...toMessengerMessage(message), isMention },
+    action: action && toMessengerAction(action)
   };
 }
 
 export function toMessengerAction(action: ChatAction): MessengerAction {
-  const interactionId = action.triggerId ?? rawId(action.raw);
+  const { actionId, messageId, value, user, triggerId, raw } = action;
+  const { id } = readFields(raw);
   return {
-    actionId: action.actionId,
-    ...(action.messageId !== "" && { messageId: action.messageId }),
-    ...(action.value !== undefined && { value: action.value }),
-    user: toMessengerAuthor(action.user),
-    ...(interactionId !== undefined && { interactionId })
+    actionId,
+    messageId: messageId === "" ? undefined : messageId,
+    value,
+    user: toMessengerAuthor(user),
+    interactionId: triggerId ?? (typeof id === "string" ? id : undefined)
   };
-}
-
-function rawId(raw: unknown): string | undefined {
-  const id = typeof raw === "object" && raw !== null ? (raw as Record<string, unknown>)["id"] : undefined;
-  return typeof id === "string" ? id : undefined;
 }
 
 // ── What is stored ──
 
-/** Without `raw` and functions: it survives JSON. */
+/** Leaves out `raw` and functions, so that the event survives JSON. */
 export function serializableMessengerEvent({ raw: _raw, message, action, ...event }: MessengerEvent): MessengerEvent {
   return structuredClone({
     ...event,
-    ...(message && { message: serializableMessage(message) }),
-    ...(action && { action: serializableAction(action) })
+    message: message && serializableMessage(message),
+    action: action && serializableAction(action)
   });
 }
 
@@ -220,13 +208,12 @@ function serializableAction({ raw: _raw, ...action }: MessengerAction): Messenge
 
 export function messengerContextFromEvent(event: MessengerEvent): MessengerContext {
   const { raw: _raw, ...context } = serializableMessengerEvent(event);
-  const author = context.message?.author ?? context.action?.user;
-  return { ...context, ...(author && { author }) };
+  return { ...context, author: context.message?.author ?? context.action?.user };
 }
 
 // ── What identifies it ──
 
-/** The name of the sub-agent that answers a thread. */
+/** Names the sub-agent that answers a thread. */
 export function defaultConversationName({
   messengerId,
   thread
@@ -235,21 +222,21 @@ export function defaultConversationName({
 }
 
 function threadName(threadId: string): string {
-  const name = sanitized(threadId);
+  const name = sanitize(threadId);
   return name.length <= MAX_THREAD_CHARS ? name : `${name.slice(0, KEPT_THREAD_CHARS)}_${hash36(threadId)}`;
 }
 
-function sanitized(text: string): string {
+function sanitize(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9:_-]/g, "_");
 }
 
-/** The same for every delivery of one event. */
+/** Makes the key of an event: the same for every delivery of it. */
 export function idempotencyKeyForEvent(event: MessengerEvent): string {
-  return `messenger:${event.messengerId}:message:${threadName(event.thread.id)}:${eventPart(event)}`;
+  return `messenger:${event.messengerId}:message:${threadName(event.thread.id)}:${identify(event)}`;
 }
 
-function eventPart({ kind, message, action }: MessengerEvent): string {
-  if (message) return sanitized(message.id);
+function identify({ kind, message, action }: MessengerEvent): string {
+  if (message) return sanitize(message.id);
   if (!action) return kind;
   const parts = [
     action.messageId ?? "unknown-message",
@@ -258,18 +245,18 @@ function eventPart({ kind, message, action }: MessengerEvent): string {
     action.value ?? "no-value",
     ...(action.interactionId === undefined ? [] : [action.interactionId])
   ];
-  return `action:${parts.map(sanitized).join(":")}`;
+  return `action:${parts.map(sanitize).join(":")}`;
 }
 
 // ── The user message of a turn ──
 
 export interface UserMessageOptions {
-  /** What names the speaker outside direct messages; null or empty: no name. */
+  /** Names the speaker outside direct messages; null or empty: no name. */
   readonly speakerLabel?: (author: MessengerAuthor) => string | null;
   readonly bot?: { readonly userId: string; readonly userName: string };
 }
 
-/** One text part per event, in order. The message is that of the last event. One event may be given alone. */
+/** Makes a message with one text part for each event, in order. Its id is that of the last. One event may be given alone. */
 export function toMessengerUserMessage(
   given: MessengerEvent | readonly MessengerEvent[],
   options: UserMessageOptions = {}
@@ -280,7 +267,7 @@ export function toMessengerUserMessage(
   return {
     id: messageId(last),
     role: "user",
-    parts: events.map((event) => ({ type: "text" as const, text: textOf(event, options) })),
+    parts: events.map((event) => ({ type: "text" as const, text: printEvent(event, options) })),
     metadata: { messenger: messengerContextFromEvent(last) }
   };
 }
@@ -292,10 +279,10 @@ function messageId({ messengerId, thread, message, action }: MessengerEvent): st
   return [messengerId, "action", thread.id, ...parts.filter((part) => part !== undefined)].join(":");
 }
 
-function textOf({ thread, message, action }: MessengerEvent, options: UserMessageOptions): string {
+function printEvent({ thread, message, action }: MessengerEvent, options: UserMessageOptions): string {
   const author = message?.author ?? action?.user;
   const label = thread.isDirectMessage || !author ? null : (options.speakerLabel ?? displayName)(author);
-  const text = message ? messageText(message, options) : actionText(action);
+  const text = message ? printMessage(message, options) : printAction(action);
   return label ? `${label}: ${text}` : text;
 }
 
@@ -303,21 +290,21 @@ function displayName({ fullName, userName, userId }: MessengerAuthor): string {
   return fullName ?? userName ?? userId;
 }
 
-function messageText({ text, attachments }: MessengerMessage, { bot }: UserMessageOptions): string {
+function printMessage({ text, attachments }: MessengerMessage, { bot }: UserMessageOptions): string {
   const spoken = bot ? withBotName(text, bot) : text;
-  const lines = attachments.map(attachmentLine);
+  const lines = attachments.map(printAttachment);
   const list = lines.length === 0 ? [] : [`Attachments:\n${lines.join("\n")}`];
   return [spoken.trim(), ...list].filter((part) => part !== "").join("\n\n");
 }
 
-/** `<@U1>`, `<@!U1>` and `@U1` are ids that mislead a model. */
+/** Puts the bot's name in the place of `<@U1>`, `<@!U1>` and `@U1`: ids would mislead a model. */
 function withBotName(text: string, { userId, userName }: { userId: string; userName: string }): string {
   const id = userId.replaceAll(/[^A-Za-z0-9_-]/g, "");
   if (id === "") return text;
   return text.replaceAll(new RegExp(`<@!?${id}>|@${id}\\b`, "g"), `@${userName}`);
 }
 
-function attachmentLine(attachment: MessengerAttachment, index: number): string {
+function printAttachment(attachment: MessengerAttachment, index: number): string {
   const { name, id, mediaType, size, url } = attachment;
   const details = [mediaType, size === undefined ? undefined : `${size} bytes`, url].filter(
     (part) => part !== undefined
@@ -326,7 +313,7 @@ function attachmentLine(attachment: MessengerAttachment, index: number): string 
   return details.length === 0 ? `- ${label}` : `- ${label} (${details.join(", ")})`;
 }
 
-function actionText(action: MessengerAction | undefined): string {
+function printAction(action: MessengerAction | undefined): string {
   if (!action) throw new TypeError("An event has a message or an action.");
   return [
     `Action selected: ${action.actionId}`,

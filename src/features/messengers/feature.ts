@@ -7,8 +7,7 @@ import type { MessengerCall, MessengersFeature } from "../channels/channels.ts";
 import type { TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { isContinuation } from "../../turn/turn.ts";
-import { AskedApprovals } from "./approvals.ts";
-import { postableOf } from "./attached.ts";
+import { toPostable } from "./attached.ts";
 import { fetchAttachment } from "./attachments.ts";
 import { normalizeMessengers, type MessengerConnection, type MessengerDefinition } from "./definition.ts";
 import { messengerErrors } from "./errors.ts";
@@ -17,7 +16,6 @@ import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
 import { Replies } from "./replies.ts";
 import { sweepState } from "./state.ts";
-import { Uploads } from "./uploads.ts";
 
 const SWEEP_PAUSE_MS = 3_600_000;
 
@@ -26,24 +24,17 @@ const TABLES = ["events", "replies", "state", "approvals", "turns"].map((name) =
 export function openMessengers(host: ChatServices): MessengersFeature {
   // What carries this feature was made by `chatSdkMessenger`.
   const definitions = channels.of(host.agent).declared.messengers as object as Record<string, MessengerDefinition>;
-  const now = () => host.clock.now();
-  const inbox = new Inbox(host.sql, now);
-  const intakes = normalizeMessengers(definitions).map((messenger) => new Intake({ messenger, host, inbox }));
+  const inbox = new Inbox(host);
+  const intakes = normalizeMessengers(definitions).map((messenger) => new Intake(messenger, host, inbox));
   const intakeOf = (id: string) => intakes.find(({ messenger }) => messenger.id === id);
-  const replies = new Replies({
-    host,
-    inbox,
-    approvals: new AskedApprovals(host.sql, now),
-    uploads: new Uploads(host.blobs),
-    intakeOf
-  });
+  const replies = new Replies(host, inbox, intakeOf);
   const follower = new TurnFollower(host);
   let connections: readonly MessengerConnection[] = [];
   const isRoot = () => !runtimeOf(host.agent).identity.isFacet;
   let sweptAt = 0;
   const sweep = () => {
-    if (now() - sweptAt < SWEEP_PAUSE_MS) return;
-    sweptAt = now();
+    if (host.clock.now() - sweptAt < SWEEP_PAUSE_MS) return;
+    sweptAt = host.clock.now();
     inbox.sweep();
     sweepState(host.sql, sweptAt);
   };
@@ -63,7 +54,7 @@ export function openMessengers(host: ChatServices): MessengersFeature {
     },
     nextWake: (at) =>
       [isRoot() ? replies.nextWake() : null, follower.nextWake(), ...connections.map((one) => one.nextWake(at))].reduce(
-        earliest,
+        earlier,
         null
       ),
     async runDue() {
@@ -87,14 +78,14 @@ export function openMessengers(host: ChatServices): MessengersFeature {
     },
     isWebhook: (path) => isRoot() && intakes.some(({ messenger }) => messenger.path === path),
     take,
-    fetchAttachment: (messengerId, attachment) => fetchOf(messengerId, intakeOf(messengerId), attachment)
+    fetchAttachment: fetchFile
   };
 
   async function take(call: MessengerCall): Promise<void> {
     if (call.do === "post") {
       const { key, messengerId, threadId, message } = call.notice;
       if (!intakeOf(messengerId)) throw messengerErrors.MessengerDefinitionError(messengerId, "it is not declared");
-      inbox.add({ key, messengerId, threadId, job: { do: "say", message: postableOf(message) } });
+      inbox.add({ key, messengerId, threadId, job: { do: "say", message: toPostable(message) } });
     } else {
       const { turn } = call;
       const { messengerId, threadId } = turn;
@@ -102,17 +93,15 @@ export function openMessengers(host: ChatServices): MessengersFeature {
     }
     replies.drive();
   }
+
+  async function fetchFile(messengerId: string, attachment: FetchableAttachment): Promise<ArrayBuffer> {
+    const intake = intakeOf(messengerId);
+    if (!intake) throw messengerErrors.MessengerDefinitionError(messengerId, "it is not declared");
+    return (await fetchAttachment(await intake.adapter(), attachment)).slice().buffer;
+  }
 }
 
-async function fetchOf(
-  messengerId: string,
-  intake: Intake | undefined,
-  attachment: FetchableAttachment
-): Promise<ArrayBuffer> {
-  if (!intake) throw messengerErrors.MessengerDefinitionError(messengerId, "it is not declared");
-  return (await fetchAttachment(await intake.adapter(), attachment)).slice().buffer;
-}
-
-function earliest(a: number | null, b: number | null): number | null {
+/** The earlier of two times; null is none. */
+function earlier(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.min(a, b);
 }

@@ -42,6 +42,7 @@ export class TurnFollower {
     this.#tables = new TableSet(host.sql, FOLLOWER_TABLES);
   }
 
+  /** Notes a turn before its model is called. */
   begin({ turnId, requestId }: TurnView): void {
     const origin = this.#agent.getMessengerContext();
     if (!origin) return;
@@ -54,17 +55,18 @@ export class TurnFollower {
     );
   }
 
-  settled({ turnId, requestId }: TurnView, { status }: TurnOutcome): void {
+  /** Keeps the report of a turn that is over. */
+  settled({ turnId }: TurnView, { status }: TurnOutcome): void {
     const row = this.#tables.one<TurnRow>(`SELECT * FROM cf_messenger_turns WHERE turn_id = ?`, turnId);
-    if (row) this.#write(row, status === "error", this.#textOf(requestId));
+    if (row) this.#write(row, status === "error");
     this.report();
   }
 
-  /** After a start: turns that ended in the moment of the crash. */
+  /** Goes on after a start, also with turns that ended in the moment of the crash. */
   resume(): void {
     for (const row of this.#tables.all<TurnRow>(`SELECT * FROM cf_messenger_turns WHERE report IS NULL`)) {
       const replay = this.#host.turns.replay(row.request_id);
-      if (replay?.state !== "live") this.#write(row, replay?.state === "error", this.#textOf(row.request_id));
+      if (replay?.state !== "live") this.#write(row, replay?.state === "error");
     }
     this.report();
   }
@@ -75,6 +77,7 @@ export class TurnFollower {
     return row?.at ?? null;
   }
 
+  /** Reports what is due to the root. */
   report(): void {
     if (this.#reporting || this.#due().length === 0) return;
     const work = this.#host.inAgent(() => this.#reportAll());
@@ -106,28 +109,21 @@ export class TurnFollower {
     return this.#tables.all<TurnRow>(`SELECT * FROM cf_messenger_turns WHERE due_at <= ?`, this.#host.clock.now());
   }
 
-  #write({ turn_id, request_id, origin }: TurnRow, failed: boolean, text: string): void {
+  #write({ turn_id: turnId, request_id: requestId, origin }: TurnRow, failed: boolean): void {
     const { messengerId, thread } = JSON.parse(origin) as MessengerOrigin;
+    const text = this.#readText(requestId);
     const target = runtimeOf(this.#host.agent).identity.pathBelowRoot;
-    const report: FollowedTurn = {
-      messengerId,
-      threadId: thread.id,
-      turnId: turn_id,
-      requestId: request_id,
-      text,
-      failed,
-      target
-    };
+    const report: FollowedTurn = { messengerId, threadId: thread.id, turnId, requestId, text, failed, target };
     this.#tables.change(
       `UPDATE cf_messenger_turns SET report = ?, due_at = ? WHERE turn_id = ?`,
       JSON.stringify(report),
       this.#host.clock.now(),
-      turn_id
+      turnId
     );
   }
 
-  /** Only what the turn itself said: its message may have begun in an earlier turn, which the chat already shows. */
-  #textOf(requestId: string): string {
+  /** Reads only what the turn itself said: its message may have begun in an earlier turn, which the chat already shows. */
+  #readText(requestId: string): string {
     const text = new ReplyText();
     for (const { body } of this.#host.turns.replay(requestId)?.chunks ?? []) text.read(body);
     return text.value;

@@ -1,7 +1,8 @@
-// What was received and what is to be said: events of webhooks, and one row for each reply. An event is stored before its
-// webhook is answered. A reply's row says how far it got: which messages were begun, and which of them the provider has
-// confirmed. Everything that follows a crash is decided from these rows.
-import type { Sql } from "../../host/ports.ts";
+// Events of webhooks that were received, and one row for each reply. An event is stored before its webhook is answered. A
+// reply's row says how far it got: which messages were begun, and which of them the provider has confirmed. Everything that
+// follows a crash is decided from these rows.
+import type { Services } from "../../feature/services.ts";
+import type { Clock } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { messengerErrors } from "./errors.ts";
 import type { FollowedTurn } from "../channels/channels.ts";
@@ -15,9 +16,9 @@ const MAX_WAITING = 10_000;
 const MAX_BURST = 50;
 /** How long events and ended replies are known: providers repeat webhooks for a day at most. */
 export const RETENTION_MS = 7 * 24 * 3_600_000;
-/** Of questions about parked actions, which are edited when they are decided: longer than actions wait for a human. */
+/** How long questions about parked actions are known, which are edited when they are decided: longer than actions wait. */
 export const QUESTION_RETENTION_MS = 60 * 24 * 3_600_000;
-/** The keys of replies that show such a question begin with it. */
+/** The beginning of the keys of replies that show such a question. */
 export const QUESTION_PREFIX = "approval:";
 const SWEEP_ROWS = 500;
 
@@ -49,40 +50,40 @@ export type ReplyStage = "accepted" | "streaming" | "completed";
 
 /** A message of a reply at the provider. */
 export interface Post {
-  /** Null: it was begun, and whether the provider has it is not known. */
+  /** The provider's id; null: the message was begun, and whether the provider has it is not known. */
   id: string | null;
-  /** Of the text it was begun with. */
+  /** The fingerprint of the text that it was begun with. */
   sent?: string;
-  /** Messages begun in its place before, whose fate is not known. */
+  /** The number of messages begun in its place before, whose fate is not known. */
   lost?: number;
-  /** The note after a message whose fate is not known. */
+  /** Whether it is the note after a message whose fate is not known. */
   apology?: boolean;
 }
 
-/** What is sent after an answer. */
+/** A job that is done after an answer. */
 export type FollowUpJob =
   { readonly do: "say"; readonly message: ChatPostable } | { readonly do: "upload"; readonly file: KeptFile };
 
-/** `attached`: what follows the answer, from the end of its turn on. */
+/** A job that ends with an answer. `attached` is what follows the answer, known from the end of its turn on. */
 export type AnswerJob = (
   | { readonly do: "answer"; readonly events: readonly MessengerEvent[] }
   | { readonly do: "follow"; readonly turn: FollowedTurn }
 ) & { readonly attached?: readonly FollowUpJob[] };
 
-/** Shows a question about a parked action. */
+/** A job that shows a question about a parked action. */
 export interface AskJob {
   readonly do: "ask";
   readonly token: string;
-  /** Durable before the buttons are in the chat. */
+  /** What of the question is in the chat; stored before the buttons are. */
   readonly shown?: {
-    /** All of the input is in the chat: only then it can be approved there. */
+    /** Whether all of the input is in the chat: only then it can be approved there. */
     readonly isWhole: boolean;
-    /** Which of the reply's messages has the buttons. */
+    /** The number of the reply's message that has the buttons. */
     readonly buttonsAt: number;
   };
 }
 
-/** What a reply is to do. */
+/** The work of a reply. */
 export type ReplyJob =
   | AnswerJob
   | FollowUpJob
@@ -125,11 +126,11 @@ export interface ReceivedEvent {
 
 export class Inbox {
   readonly #tables: TableSet;
-  readonly #now: () => number;
+  readonly #clock: Clock;
 
-  constructor(sql: Sql, now: () => number) {
+  constructor({ sql, clock }: Pick<Services, "sql" | "clock">) {
     this.#tables = new TableSet(sql, INBOX_TABLES);
-    this.#now = now;
+    this.#clock = clock;
   }
 
   transaction<T>(work: () => T): T {
@@ -138,7 +139,7 @@ export class Inbox {
 
   // ── Events ──
 
-  /** False if it was received before. Throws InboxFullError. */
+  /** Stores an event. False if it was received before. Throws InboxFullError. */
   receive({ key, event, dueAt }: ReceivedEvent): boolean {
     const waiting = this.#tables.one<{ n: number }>(
       `SELECT COUNT(*) AS n FROM cf_messenger_events WHERE reply_id IS NULL`
@@ -152,7 +153,7 @@ export class Inbox {
       event.thread.id,
       JSON.stringify(event),
       dueAt,
-      this.#now()
+      this.#clock.now()
     );
     if (added.changed === 0) return false;
     // A message that follows within the pause belongs to the same question.
@@ -172,7 +173,7 @@ export class Inbox {
          AND NOT EXISTS (SELECT 1 FROM cf_messenger_replies AS r
            WHERE r.due_at IS NOT NULL AND r.lane = e.messenger || char(10) || e.thread)
        GROUP BY messenger, thread ORDER BY MIN(id)`,
-      this.#now()
+      this.#clock.now()
     );
     for (const { messenger, thread } of threads) this.#promoteThread(messenger, thread);
   }
@@ -198,12 +199,12 @@ export class Inbox {
 
   // ── Replies ──
 
-  /** A second one under the same key is nothing. */
+  /** Adds a reply. False: there is one under the same key. */
   add(reply: Pick<MessengerReply, "key" | "messengerId" | "threadId" | "job">): boolean {
     const { key, messengerId, threadId, job } = reply;
     // Questions of a thread wait for each other; what is said beside them does not wait for a long answer.
     const lane = `${messengerId}\n${threadId}${job.do === "answer" ? "" : "\nbeside"}`;
-    const now = this.#now();
+    const now = this.#clock.now();
     return (
       this.#tables.run(
         `INSERT INTO cf_messenger_replies (key, messenger, thread, job, lane, stage, posts, attempts, due_at, created_at)
@@ -219,20 +220,20 @@ export class Inbox {
     );
   }
 
-  /** The oldest open reply of each lane, if its time has come. */
-  due(): MessengerReply[] {
+  /** Lists the oldest open reply of each lane, if its time has come. */
+  listDue(): MessengerReply[] {
     return this.#tables
       .all<ReplyRow & { due_at: number }>(
         `SELECT * FROM cf_messenger_replies WHERE id IN
            (SELECT MIN(id) FROM cf_messenger_replies WHERE due_at IS NOT NULL GROUP BY lane) ORDER BY id`
       )
-      .filter(({ due_at }) => due_at <= this.#now())
-      .map(replyOf);
+      .filter(({ due_at }) => due_at <= this.#clock.now())
+      .map(readRow);
   }
 
   find(key: string): MessengerReply | undefined {
     const row = this.#tables.one<ReplyRow>(`SELECT * FROM cf_messenger_replies WHERE key = ?`, key);
-    return row && replyOf(row);
+    return row && readRow(row);
   }
 
   save(key: string, stage: ReplyStage, posts: readonly Post[]): void {
@@ -244,7 +245,7 @@ export class Inbox {
     );
   }
 
-  /** What the reply is to do from now on. */
+  /** Changes the work of a reply. */
   changeJob(key: string, job: ReplyJob): void {
     this.#tables.change(`UPDATE cf_messenger_replies SET job = ? WHERE key = ?`, JSON.stringify(job), key);
   }
@@ -260,12 +261,12 @@ export class Inbox {
   complete(key: string): void {
     this.#tables.change(
       `UPDATE cf_messenger_replies SET stage = 'completed', due_at = NULL, ended_at = ? WHERE key = ?`,
-      this.#now(),
+      this.#clock.now(),
       key
     );
   }
 
-  /** When there is something to do, apart from lanes that are at work. */
+  /** Finds when there is something to do, apart from lanes that are at work. */
   nextDue(busyLanes: ReadonlySet<string>): number | null {
     const replies = this.#tables
       .all<{ lane: string; due_at: number }>(`SELECT lane, due_at FROM cf_messenger_replies WHERE due_at IS NOT NULL`)
@@ -282,9 +283,9 @@ export class Inbox {
     return all.length === 0 ? null : Math.min(...all);
   }
 
-  /** Rows that no repetition of a webhook can ask for any more. */
+  /** Deletes rows that no repetition of a webhook can need any more. */
   sweep(): void {
-    const before = this.#now() - RETENTION_MS;
+    const before = this.#clock.now() - RETENTION_MS;
     this.#tables.change(
       `DELETE FROM cf_messenger_events WHERE id IN (SELECT id FROM cf_messenger_events
          WHERE reply_id IS NOT NULL AND at < ? LIMIT ${SWEEP_ROWS})`,
@@ -295,13 +296,13 @@ export class Inbox {
          WHERE ended_at < CASE WHEN substr(key, 1, ${QUESTION_PREFIX.length}) = ? THEN ? ELSE ? END
          LIMIT ${SWEEP_ROWS})`,
       QUESTION_PREFIX,
-      this.#now() - QUESTION_RETENTION_MS,
+      this.#clock.now() - QUESTION_RETENTION_MS,
       before
     );
   }
 }
 
-function replyOf(row: ReplyRow): MessengerReply {
+function readRow(row: ReplyRow): MessengerReply {
   return {
     key: row.key,
     messengerId: row.messenger,

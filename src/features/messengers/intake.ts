@@ -1,10 +1,10 @@
-// From a webhook to stored events. Verified first, then read by the adapter, then stored in one transaction with what the
-// adapter remembers of it; only then is the provider answered. Webhooks of one messenger are read one after another.
+// From a webhook to stored events. A webhook is verified first, then read by the adapter, then stored in one transaction with
+// what the adapter remembers of it; only then is the provider answered. Webhooks of one messenger are read one after another.
 import { runtimeOf } from "../../agent/runtime.ts";
 import { happensWithin } from "../../host/deadline.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { readText } from "../../util/bytes.ts";
-import { isObject } from "../../util/json.ts";
+
 import {
   collectingChat,
   nothingCollected,
@@ -24,14 +24,15 @@ import {
   type MessengerEvent,
   type MessengerEventKind
 } from "./event.ts";
+import { readFields } from "./fields.ts";
 import type { Inbox } from "./inbox.ts";
 import { Pacer, Pacers } from "./pacer.ts";
 import { MessengerState } from "./state.ts";
 
-/** What an adapter does beside its answer, such as acknowledging a press, may not hold up the webhook for longer. */
+/** How long work of an adapter beside its answer, such as the acknowledgement of a press, may hold up the webhook. */
 const BACKGROUND_LIMIT_MS = 5_000;
 
-/** Bytes of a webhook's body. Callers are not known before it is read: signatures are of all of it. */
+/** The most bytes of a webhook's body. The sender is not known before it is read: a signature is of all of it. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const TRIGGERS: Readonly<Record<MessengerEventKind, MessengerTrigger>> = {
@@ -51,14 +52,14 @@ export class Intake {
   readonly #pacers = new Pacers();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(init: { messenger: NormalizedMessenger; host: ChatServices; inbox: Inbox }) {
-    this.messenger = init.messenger;
-    this.#host = init.host;
-    this.#inbox = init.inbox;
-    this.#state = new MessengerState({ sql: init.host.sql, clock: init.host.clock, messengerId: init.messenger.id });
+  constructor(messenger: NormalizedMessenger, host: ChatServices, inbox: Inbox) {
+    this.messenger = messenger;
+    this.#host = host;
+    this.#inbox = inbox;
+    this.#state = new MessengerState(host, messenger.id);
   }
 
-  /** Made on first use: no adapter is loaded at the start of a Worker. One that cannot be made is tried again. */
+  /** Opens the adapter on first use: none is loaded at the start of a Worker. One that cannot be made is tried again. */
   adapter(): Promise<ChatAdapter> {
     this.#adapter ??= this.#open().catch((error: unknown) => {
       this.#adapter = undefined;
@@ -70,11 +71,7 @@ export class Intake {
   async #open(): Promise<ChatAdapter> {
     const { adapter: given, userName } = this.messenger;
     const adapter = typeof given === "function" ? await given() : given;
-    const chat = collectingChat({
-      userName,
-      state: this.#state.adapterState(),
-      collected: () => this.#collected
-    });
+    const chat = collectingChat(userName, this.#state.forAdapter(), () => this.#collected);
     // The adapter asks for its SDK's `Chat`; this is what it uses of it.
     await adapter.initialize(chat as never);
     return adapter;
@@ -87,7 +84,7 @@ export class Intake {
     }
     // How an adapter is handed events by its own Gateway client: no request from outside may claim to be one.
     const isForwarded = request.headers.has("x-discord-gateway-token");
-    if (isForwarded) return unauthorized();
+    if (isForwarded) return refuse();
     const body = await readText(request.body, MAX_BODY_BYTES);
     if (body === undefined) {
       console.warn(`A webhook of the messenger "${this.messenger.id}" has more than ${MAX_BODY_BYTES} bytes: refused.`);
@@ -95,13 +92,13 @@ export class Intake {
     }
     const { method, headers, url } = request;
     const hasBody = method !== "GET" && method !== "HEAD";
-    const webhook = new Request(url, { method, headers, ...(hasBody && { body }) });
-    const refusal = await this.#refusal(webhook);
+    const webhook = new Request(url, { method, headers, body: hasBody ? body : undefined });
+    const refusal = await this.#verify(webhook);
     if (refusal) return refusal;
     return this.#inTurn(() => this.#take(webhook));
   }
 
-  /** The connection that this messenger keeps itself, if it has one. */
+  /** Makes the connection that this messenger keeps itself, if it has one. `received` is called after what it brings is stored. */
   connection(received: () => void): MessengerConnection | undefined {
     const { clock, inAgent, agent } = this.#host;
     return this.messenger.connect?.({
@@ -123,16 +120,16 @@ export class Intake {
     return turn;
   }
 
-  /** On a clone: the adapter reads the body itself. */
-  async #refusal(request: Request): Promise<Response | undefined> {
+  /** Verifies a clone of the request: the adapter reads the body itself. Undefined: the request is the provider's. */
+  async #verify(request: Request): Promise<Response | undefined> {
     const { verifyWebhook } = this.messenger;
     if (verifyWebhook === false) return undefined;
     const verdict = await verifyWebhook(request.clone() as Request);
     if (verdict instanceof Response) return verdict;
-    return verdict ? undefined : unauthorized();
+    return verdict ? undefined : refuse();
   }
 
-  /** Stores what the adapter makes of it, unless `read` answers a failure. */
+  /** Stores what the adapter makes of a webhook, unless `read` answers a failure. */
   async #collect<T extends Response | void>(
     read: (adapter: ChatAdapter) => Promise<T>,
     commit?: () => void
@@ -146,7 +143,7 @@ export class Intake {
       // Answered with a success, it would not be sent again.
       if (collected.unread > 0) throw new Error("The adapter could not parse a message of it, or not in time.");
       if (response === undefined || response.ok) {
-        const events = await this.#events(adapter, collected);
+        const events = await this.#readEvents(adapter, collected);
         this.#inbox.transaction(() => {
           for (const event of events) this.#storeEvent(event);
           this.#state.commit();
@@ -185,25 +182,25 @@ export class Intake {
     console.error(`The adapter of the messenger "${this.messenger.id}" failed beside its answer to a webhook.`, error);
   }
 
-  /** What of it is to be answered, in order. */
-  async #events(adapter: ChatAdapter, { messages, actions, commands }: Collected): Promise<MessengerEvent[]> {
+  /** Makes the events that are to be answered, in order. */
+  async #readEvents(adapter: ChatAdapter, { messages, actions, commands }: Collected): Promise<MessengerEvent[]> {
     const said = [
       ...messages,
-      ...commands.map((command) => ({ threadId: command.channelId, message: messageOf(command) }))
+      ...commands.map((command) => ({ threadId: command.channelId, message: toMessage(command) }))
     ];
     const events: MessengerEvent[] = [];
     for (const { threadId, message } of said) {
-      const known = this.#addressed(adapter, threadId, message);
-      if (known) events.push(await this.#event({ adapter, threadId, ...known }));
+      const known = this.#classify(adapter, threadId, message);
+      if (known) events.push(await this.#makeEvent({ adapter, threadId, ...known }));
     }
     for (const action of actions) {
-      events.push(await this.#event({ adapter, threadId: action.threadId, kind: "action", action }));
+      events.push(await this.#makeEvent({ adapter, threadId: action.threadId, kind: "action", action }));
     }
     return events;
   }
 
-  /** Undefined: not for this bot. A mention subscribes its thread, answered or not. */
-  #addressed(
+  /** Says why the bot is to answer a message. Undefined: it is not for this bot. A mention subscribes its thread, answered or not. */
+  #classify(
     adapter: ChatAdapter,
     threadId: string,
     message: ChatMessage
@@ -224,7 +221,7 @@ export class Intake {
     return { kind, message, isMention };
   }
 
-  async #event(parsed: Omit<ChatSdkEventInput, "messenger">): Promise<MessengerEvent> {
+  async #makeEvent(parsed: Omit<ChatSdkEventInput, "messenger">): Promise<MessengerEvent> {
     const { id, provider, capabilities, toEvent } = this.messenger;
     const input = { ...parsed, messenger: { id, provider, capabilities } };
     const event = (await toEvent?.(input)) ?? defaultChatSdkEvent(input);
@@ -252,8 +249,8 @@ export class Intake {
     return undefined;
   }
 
-  /** Of the chat that the thread is in. */
-  pacer(adapter: ChatAdapter, threadId: string): Pacer {
+  /** The pacer of the chat that the thread is in. */
+  pacerOf(adapter: ChatAdapter, threadId: string): Pacer {
     const { isDirectMessage, channelId = threadId } = toMessengerThread(adapter, threadId);
     const place = isDirectMessage ? "direct" : "group";
     const limits = (this.messenger.delivery.pace ?? []).filter((limit) => (limit.in ?? place) === place);
@@ -261,7 +258,7 @@ export class Intake {
   }
 }
 
-function unauthorized(): Response {
+function refuse(): Response {
   return new Response("Unauthorized", { status: 401 });
 }
 
@@ -270,9 +267,10 @@ function mentions(text: string, names: readonly (string | undefined)[]): boolean
   return names.some((name) => name !== undefined && name !== "" && said.includes(`@${name.toLowerCase()}`));
 }
 
-/** A slash command is a message that the provider has parsed. */
-function messageOf({ command, text, triggerId, user, attachments = [], raw }: SlashCommand): ChatMessage {
-  const given = isObject(raw) ? (raw["message_id"] ?? raw["id"]) : undefined;
+/** Makes a message of a slash command, which is one that the provider has parsed. */
+function toMessage({ command, text, triggerId, user, attachments = [], raw }: SlashCommand): ChatMessage {
+  const fields = readFields(raw);
+  const given = fields["message_id"] ?? fields["id"];
   const id = triggerId ?? (typeof given === "number" || typeof given === "string" ? String(given) : command);
   return { id: `command:${id}`, text: `${command} ${text}`.trim(), author: user, attachments, isMention: true };
 }

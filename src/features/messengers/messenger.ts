@@ -4,13 +4,13 @@ import type { Messenger, MessengerDefinition, Messengers, ProviderOptions } from
 import { messengerErrors } from "./errors.ts";
 import { openMessengers } from "./feature.ts";
 
-/** For type inference. */
+/** Returns the messengers as they are given, for type inference. */
 export function defineMessengers<Defined extends Messengers>(messengers: Defined): Defined {
   return messengers;
 }
 
 /**
- * A messenger over any adapter of the Chat SDK.
+ * Makes a messenger over any adapter of the Chat SDK.
  *
  * @example
  * chatSdkMessenger({
@@ -27,7 +27,7 @@ export function chatSdkMessenger(definition: MessengerDefinition): Messenger {
   return { ...definition, [FEATURE]: openMessengers };
 }
 
-/** What a provider of this package sets, as far as its options do not say otherwise. */
+/** Makes a messenger of what a provider of this package sets, as far as its options do not say otherwise. */
 export function providerMessenger(
   options: ProviderOptions,
   own: Omit<MessengerDefinition, keyof ProviderOptions> &

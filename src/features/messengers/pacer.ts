@@ -1,5 +1,5 @@
-// How fast a provider may be written to in one chat. A call that would be one too many waits for its time; what a restart
-// forgets of it costs an answer of 429 at most, which is waited for, too.
+// How fast a provider may be written to in one chat. A call that would be one too many waits for its time. A restart forgets
+// the calls before it, which costs an answer of 429 at most, and that is waited for, too.
 import type { Clock } from "../../host/ports.ts";
 import type { MessengerPace } from "./definition.ts";
 
@@ -13,7 +13,7 @@ interface Write {
 export class Pacer {
   readonly #limits: readonly MessengerPace[];
   readonly #clock: Clock;
-  /** Made, and waiting for their time. */
+  /** Calls that were made, or wait for their time. */
   #writes: Write[] = [];
 
   constructor(limits: readonly MessengerPace[], clock: Clock) {
@@ -21,7 +21,7 @@ export class Pacer {
     this.#clock = clock;
   }
 
-  /** When a call may be made, if it is the next one. */
+  /** Says when the next call may be made. */
   freeAt(kind: WriteKind): number {
     const times = this.#limits.filter(({ of }) => of === undefined || of === kind).map((limit) => this.#freeBy(limit));
     return Math.max(this.#clock.now(), ...times);
@@ -31,8 +31,8 @@ export class Pacer {
     return this.freeAt(kind) <= this.#clock.now();
   }
 
-  /** Resolves when the call may be made; it counts from now on. */
-  async turn(kind: WriteKind): Promise<void> {
+  /** Waits until the call may be made; it counts from now on. */
+  async wait(kind: WriteKind): Promise<void> {
     const now = this.#clock.now();
     const at = this.freeAt(kind);
     const longest = Math.max(0, ...this.#limits.map(({ perMs }) => perMs));
@@ -50,7 +50,7 @@ export class Pacer {
 /** Chats whose pace is remembered: the oldest is forgotten. */
 const MAX_CHATS = 1_000;
 
-/** One for each chat of a messenger. */
+/** The pacers of a messenger, one for each chat. */
 export class Pacers {
   readonly #pacers = new Map<string, Pacer>();
 

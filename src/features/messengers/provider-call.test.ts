@@ -32,6 +32,27 @@ describe("a file's address", () => {
   });
 });
 
+describe("an address that an event names", () => {
+  test.each(["https://files.slack.com/a", "https://slack.com/a", "http://localhost:9000/a"])("%s is read", (url) => {
+    expect(checkFileUrl(url, HOSTS, "http://localhost:9000")).toBe(url);
+  });
+
+  test.each([
+    "http://files.slack.com/a",
+    "https://evilslack.com/a",
+    "https://files.slack.com.evil.example/a",
+    "https://files.slack.com@evil.example/a",
+    "https://10.0.0.1/a",
+    "https://localhost/a",
+    "https://localhost:9000/a",
+    "https://10-0-0-1.slack.com/a",
+    "file:///etc/passwd",
+    "nothing"
+  ])("%s is not", (url) => {
+    expect(() => checkFileUrl(url, HOSTS, "http://localhost:9000")).toThrow("it is not at the provider");
+  });
+});
+
 const MEGABYTE = new Uint8Array(1_000_000);
 
 /** Answers how many of its megabytes were read, and whether the rest was given up. */

@@ -1,10 +1,10 @@
-// How far a reply got, as data that survives a restart, and what follows from it: for code that delivers replies in a fiber
-// of its own with `deliverMessengerReply`. The package's own messengers keep this in the reply's row.
+// How far a reply got, as data that survives a restart, and what follows from it. This is for code that delivers replies in a
+// fiber of its own with `deliverMessengerReply`. The package's own messengers keep it in the reply's row.
 import type { DeliveryTag } from "../channels/channels.ts";
 import { isObject } from "../../util/json.ts";
 import { serializableMessengerEvent, type MessengerEvent } from "./event.ts";
 
-/** Name of the fiber, and type of its snapshots. */
+/** The name of the fiber, and the type of its snapshots. */
 export const MESSENGER_REPLY_FIBER_NAME = "think:messenger-reply";
 
 export type MessengerReplyStage = "accepted" | "streaming" | "completed";
@@ -32,14 +32,14 @@ export function messengerReplySnapshot(
     type: MESSENGER_REPLY_FIBER_NAME,
     stage,
     event: serializableMessengerEvent(event),
-    ...(thread !== undefined && { thread }),
+    thread,
     tag: tag ?? defaultDeliveryTag(stage)
   };
 }
 
 const STAGES: readonly unknown[] = ["accepted", "streaming", "completed"];
 
-/** Null: it is no such snapshot. */
+/** Reads a stored snapshot. Null: it is none. */
 export function parseMessengerReplySnapshot(value: unknown): MessengerReplySnapshot | null {
   if (!isObject(value) || value["type"] !== MESSENGER_REPLY_FIBER_NAME) return null;
   const { stage, event, thread, tag } = value;
@@ -47,10 +47,10 @@ export function parseMessengerReplySnapshot(value: unknown): MessengerReplySnaps
   // Written by `messengerReplySnapshot`, as its type says.
   const known = { stage: stage as MessengerReplyStage, event: event as object as MessengerEvent };
   const kept = isObject(tag) ? (tag as object as DeliveryTag) : undefined;
-  return messengerReplySnapshot(known.stage, known.event, { thread, ...(kept && { tag: kept }) });
+  return messengerReplySnapshot(known.stage, known.event, { thread, tag: kept });
 }
 
-/** What a restart does with a reply that was cut off. */
+/** Says what a restart does with a reply that was cut off. */
 export function messengerReplyRecoveryMode(snapshot: {
   readonly stage: MessengerReplyStage;
 }): "answer" | "apologize" | "complete" {
@@ -64,7 +64,7 @@ export function messengerReplyRecoveryMode(snapshot: {
   }
 }
 
-/** What is said when a reply fails. */
+/** Says which text is posted when a reply fails. */
 export function messengerReplyFailureMode(
   hasText: boolean,
   turnCompleted: boolean,

@@ -13,7 +13,7 @@ import { slackSignatureVerifier } from "./slack/signature.ts";
  */
 const MESSAGE_CHARS = 3_500;
 const EDIT_MS = 1_200;
-/** Short bursts of posts are allowed; updates are 50 a minute. */
+/** How fast Slack may be written to: short bursts of posts are allowed; updates are 50 a minute. */
 const PACE: readonly MessengerPace[] = [
   { calls: 4, perMs: 4_400, of: "posts" },
   { calls: 48, perMs: 60_000, of: "edits" }
@@ -22,15 +22,17 @@ const PACE: readonly MessengerPace[] = [
 export interface SlackMessengerOptions extends ProviderOptions {
   /** The bot token (`xoxb-…`), or a function that gives it for a workspace: an app may be installed in several. */
   readonly token: SlackToken;
-  /** Of the app's settings: what webhooks are signed with. */
+  /** The secret in the app's settings, with which webhooks are signed. */
   readonly signingSecret?: string;
   /** The bot's own user id. Default: as Slack names it in its events. */
   readonly botUserId?: string;
-  /** Default: Slack's own. */
+  /** The address of the API. Default: Slack's own. */
   readonly apiUrl?: string;
 }
 
 /**
+ * Makes a messenger for Slack.
+ *
  * @example
  * getMessengers() {
  *   return defineMessengers({
@@ -50,12 +52,7 @@ export function slackMessenger(options: SlackMessengerOptions): Messenger {
   }
   return providerMessenger(common, {
     provider: "slack",
-    adapter: () =>
-      new SlackAdapter({
-        token,
-        ...(botUserId !== undefined && { botUserId }),
-        ...(apiUrl !== undefined && { apiUrl })
-      }),
+    adapter: () => new SlackAdapter({ token, botUserId, apiUrl }),
     verifyWebhook: slackSignatureVerifier(signingSecret ?? ""),
     delivery: {
       visibleSoftLimit: MESSAGE_CHARS,

@@ -1,8 +1,10 @@
-// The state that adapters of the Chat SDK keep, in the root's database, each messenger's apart. What an adapter writes
+// The state that adapters of the Chat SDK keep in the root's database, each messenger's apart. What an adapter writes
 // while it reads a webhook is stored in the same transaction as the events of that webhook: an adapter that claims an
 // update before a crash would otherwise take the provider's repetition for a duplicate, and the message would be lost.
+import type { Services } from "../../feature/services.ts";
 import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
+import { readList } from "./fields.ts";
 
 export const MESSENGER_STATE_TABLES: readonly TableDefinition[] = [
   // Bound: what adapters cache, mostly with an expiry. Deleted: when it has expired, by `sweep`.
@@ -15,11 +17,11 @@ export const MESSENGER_STATE_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-/** Rows one sweep deletes. */
+/** Rows that one sweep deletes. */
 const SWEEP_ROWS = 500;
 
 interface Entry {
-  /** Undefined: deleted. */
+  /** The value as JSON; undefined: it is deleted. */
   readonly value: string | undefined;
   readonly expiresAt: number | null;
 }
@@ -30,18 +32,18 @@ export class MessengerState {
   readonly #prefix: string;
   #staged: Map<string, Entry> | undefined;
 
-  constructor({ sql, clock, messengerId }: { sql: Sql; clock: Clock; messengerId: string }) {
+  constructor({ sql, clock }: Pick<Services, "sql" | "clock">, messengerId: string) {
     this.#tables = new TableSet(sql, MESSENGER_STATE_TABLES);
     this.#clock = clock;
     this.#prefix = `${messengerId}\n`;
   }
 
-  /** From here on nothing is stored until `commit`. */
+  /** Begins to gather: from here on nothing is stored until `commit`. */
   stage(): void {
     this.#staged = new Map();
   }
 
-  /** Part of the caller's transaction. */
+  /** Stores what was gathered, in the caller's transaction. */
   commit(): void {
     const staged = this.#staged;
     this.#staged = undefined;
@@ -57,20 +59,16 @@ export class MessengerState {
     else this.#write(key, value, undefined);
   }
 
-  recall(key: string): unknown {
-    return this.#read(key);
-  }
-
   subscribe(threadId: string): void {
     this.#write(`subscribed:${threadId}`, true, undefined);
   }
 
   isSubscribed(threadId: string): boolean {
-    return this.#read(`subscribed:${threadId}`) !== undefined;
+    return this.recall(`subscribed:${threadId}`) !== undefined;
   }
 
-  /** What an adapter calls its state. It has neither locks nor queues: the inbox orders what arrives. */
-  adapterState(): object {
+  /** Makes the object that an adapter calls its state. It has neither locks nor queues: the inbox orders what arrives. */
+  forAdapter(): object {
     const later =
       <Args extends unknown[], T>(work: (...args: Args) => T) =>
       async (...args: Args): Promise<T> =>
@@ -78,10 +76,10 @@ export class MessengerState {
     return {
       connect: later(() => undefined),
       disconnect: later(() => undefined),
-      get: later((key: string) => this.#read(key) ?? null),
+      get: later((key: string) => this.recall(key) ?? null),
       set: later((key: string, value: unknown, ttlMs?: number) => this.#write(key, value, ttlMs)),
       setIfNotExists: later((key: string, value: unknown, ttlMs?: number) => {
-        if (this.#read(key) !== undefined) return false;
+        if (this.recall(key) !== undefined) return false;
         this.#write(key, value, ttlMs);
         return true;
       }),
@@ -98,18 +96,18 @@ export class MessengerState {
   }
 
   #list(key: string): unknown[] {
-    const value = this.#read(key);
-    return Array.isArray(value) ? value : [];
+    return readList(this.recall(key));
   }
 
-  #read(key: string): unknown {
-    const entry = this.#staged?.get(key) ?? this.#stored(key);
+  /** Reads a value. Undefined: there is none, or it has expired. */
+  recall(key: string): unknown {
+    const entry = this.#staged?.get(key) ?? this.#find(key);
     const isExpired = entry?.expiresAt !== null && entry !== undefined && entry.expiresAt <= this.#clock.now();
     if (entry?.value === undefined || isExpired) return undefined;
     return JSON.parse(entry.value) as unknown;
   }
 
-  #stored(key: string): Entry | undefined {
+  #find(key: string): Entry | undefined {
     const row = this.#tables.one<{ value: string; expires_at: number | null }>(
       `SELECT value, expires_at FROM cf_messenger_state WHERE key = ?`,
       this.#prefix + key
@@ -144,6 +142,7 @@ export class MessengerState {
   }
 }
 
+/** Deletes what has expired. */
 export function sweepState(sql: Sql, nowMs: number): void {
   new TableSet(sql, MESSENGER_STATE_TABLES).change(
     `DELETE FROM cf_messenger_state WHERE key IN

@@ -3,7 +3,7 @@
 import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
 import { messengerErrors } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
-import { TeamsAdapter, type TeamsAdapterOptions, type TeamsToken } from "./teams/adapter.ts";
+import { TeamsAdapter, type TeamsToken } from "./teams/adapter.ts";
 import { teamsTokenVerifier } from "./teams/token.ts";
 
 /** Checked with Microsoft's documentation in November 2026: about 100 KB in a message, seven calls a second. */
@@ -15,26 +15,28 @@ const PACE: readonly MessengerPace[] = [
   { calls: 8, perMs: 2_200 },
   { calls: 60, perMs: 33_000 }
 ];
-/** Teams shows it for about three seconds. */
+/** How long Teams shows that the bot is typing: about three seconds. */
 const TYPING_MS = 3_000;
 
 export interface TeamsMessengerOptions extends ProviderOptions {
-  /** Of the bot's registration. Webhooks are signed for it. */
+  /** The id of the bot's registration. Webhooks are signed for it. */
   readonly appId: string;
-  /** Its secret; or `token`, which is asked for an access token with every call. */
+  /** The app's secret; or `token`, which is asked for an access token with every call. */
   readonly appPassword?: string;
   readonly token?: TeamsToken;
-  /** Of a single-tenant app. Users of other tenants are not answered. */
+  /** The tenant of a single-tenant app. Users of other tenants are not answered. */
   readonly tenantId?: string;
-  /** Whose users are answered. Default: `tenantId`; without it every tenant's that has installed the app. */
+  /** Tenants whose users are answered. Default: `tenantId`; without it every tenant that has installed the app. */
   readonly tenants?: readonly string[];
-  /** Where answers may be sent beside Microsoft's own services: the app's token goes nowhere else. */
+  /** Addresses that answers may be sent to beside Microsoft's own services: the app's token goes nowhere else. */
   readonly serviceUrls?: readonly string[];
-  /** Where the Bot Framework's keys are found. Default: its own address. */
+  /** The address at which the Bot Framework's keys are found. Default: its own. */
   readonly openIdUrl?: string;
 }
 
 /**
+ * Makes a messenger for Microsoft Teams.
+ *
  * @example
  * getMessengers() {
  *   return defineMessengers({
@@ -52,22 +54,11 @@ export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
   if (!appId) throw messengerErrors.MessengerDefinitionError("teams", "it requires appId");
   if (!appPassword && !token)
     throw messengerErrors.MessengerDefinitionError("teams", "it requires appPassword or token");
-  const adapterOptions: TeamsAdapterOptions = {
-    appId,
-    userName: rest.userName,
-    ...(appPassword !== undefined && { appPassword }),
-    ...(token && { token }),
-    ...(tenantId !== undefined && { tenantId }),
-    ...(serviceUrls && { serviceUrls })
-  };
+  const { userName } = rest;
   return providerMessenger(rest, {
     provider: "teams",
-    adapter: () => new TeamsAdapter(adapterOptions),
-    verifyWebhook: teamsTokenVerifier({
-      appId,
-      ...(tenants && { tenants }),
-      ...(openIdUrl !== undefined && { openIdUrl })
-    }),
+    adapter: () => new TeamsAdapter({ appId, userName, appPassword, token, tenantId, serviceUrls }),
+    verifyWebhook: teamsTokenVerifier({ appId, tenants, openIdUrl }),
     // Every edit of a message in Teams marks it as edited: an answer is shown when it is complete.
     capabilities: { canStream: false },
     delivery: {

@@ -1,17 +1,17 @@
-// Where Telegram sends a bot's webhooks. Without an adapter: the command line uses it, too.
+// The address to which Telegram sends a bot's webhooks. This file needs no adapter: the command line uses it, too.
 import { messengerErrors } from "./errors.ts";
 
 export interface TelegramWebhookOptions {
-  /** From BotFather. */
+  /** The bot's token, from BotFather. */
   readonly token: string;
   /** An https address: `https://example.com/agents/support/main/messengers/telegram/webhook`. */
   readonly url: string;
-  /** 1 to 256 of A-Z, a-z, 0-9, _ and -: the messenger's `secretToken`. */
+  /** The messenger's `secretToken`: 1 to 256 of A-Z, a-z, 0-9, _ and -. */
   readonly secretToken: string;
   readonly apiUrl?: string;
 }
 
-/** Throws TelegramRefusedError. */
+/** Sets the address. Throws TelegramRefusedError. */
 export async function setTelegramWebhook(options: TelegramWebhookOptions): Promise<void> {
   const { token, url, secretToken, apiUrl = "https://api.telegram.org" } = options;
   const response = await fetch(`${apiUrl}/bot${token}/setWebhook`, {

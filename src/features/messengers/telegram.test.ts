@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { FakeTelegram } from "../../testing/index.ts";
-import { setTelegramWebhook, splitTelegramMessageText, telegramMessenger } from "./telegram.ts";
+import { createChatSdkState } from "../chat-sdk/index.ts";
+import discordMessenger from "./discord.ts";
+import {
+  defaultTelegramThreadShard,
+  setTelegramWebhook,
+  shardTelegramStateKey,
+  splitTelegramMessageText,
+  telegramMessenger
+} from "./telegram.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -43,4 +51,47 @@ describe("setTelegramWebhook", () => {
     vi.stubGlobal("fetch", telegram.fetch);
     await expect(setTelegramWebhook({ token: "2:wrong", url, secretToken: "secret" })).rejects.toThrow("Unauthorized");
   });
+});
+
+test("the state of a Telegram chat is in one shard, whatever its topic, its key or its business connection", () => {
+  expect([
+    defaultTelegramThreadShard("telegram:-100:4"),
+    defaultTelegramThreadShard("telegram:7"),
+    defaultTelegramThreadShard("telegram:-100:4", "second")
+  ]).toEqual(["telegram:-100", "telegram:7", "second:telegram:-100"]);
+  expect(defaultTelegramThreadShard("telegram:biz:c1:7")).toBe("telegram:biz:c1");
+  expect([shardTelegramStateKey("dedupe:telegram:7:101"), shardTelegramStateKey("telegram:update:5")]).toEqual([
+    "telegram:7",
+    undefined
+  ]);
+});
+
+test("a Chat of the class's own is sharded as the messenger says", async () => {
+  const facets: string[] = [];
+  const parent = {
+    subAgent: async (_class: unknown, name: string) => {
+      facets.push(name);
+      return { chatSdkState: async () => undefined };
+    }
+  };
+  const second = telegramMessenger({ token: "2:t", userName: "b", secretToken: "s", adapterName: "second" });
+  const discord = discordMessenger({ token: "t", applicationId: "1", publicKey: "00".repeat(32), userName: "b" });
+  const own = discordMessenger({
+    token: "t",
+    applicationId: "1",
+    publicKey: "00".repeat(32),
+    userName: "b",
+    shardKey: () => "one"
+  });
+  for (const [messenger, thread] of [
+    [second, "telegram:-100:4"],
+    [discord, "discord:50:500"],
+    [discord, "discord:@me:700"],
+    [own, "discord:50:500"]
+  ] as const) {
+    const state = createChatSdkState({ ...messenger, parent: parent as never });
+    await state.connect();
+    await state.isSubscribed(thread);
+  }
+  expect(facets).toEqual(["second:telegram:-100", "discord:50", "discord:@me:700", "one"]);
 });

@@ -5,6 +5,7 @@ import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts"
 import { messengerErrors } from "./errors.ts";
 import { LOGGER } from "./chat-adapter.ts";
 import { providerMessenger } from "./messenger.ts";
+import { betweenCharacters } from "./split.ts";
 import { isSameSecret } from "../../util/same-secret.ts";
 
 /** Checked with the Bot API's documentation in November 2026: 4096 characters, about one message a second in a chat. */
@@ -13,29 +14,31 @@ export const TELEGRAM_FOLLOWUP_CHUNK_LIMIT = 3_500;
 const MESSAGE_LIMIT = 4_000;
 const PRIVATE_EDIT_MS = 1_100;
 const GROUP_EDIT_MS = 3_100;
-/** Short bursts are allowed in a private chat; a group takes 20 messages a minute. */
+/** How fast Telegram may be written to: short bursts are allowed in a private chat; a group takes 20 messages a minute. */
 const PACE: readonly MessengerPace[] = [
   { calls: 5, perMs: 5_500, in: "direct" },
   { calls: 18, perMs: 60_000, in: "group" }
 ];
-/** Sent with a backslash in MarkdownV2. */
+/** Marks that are sent with a backslash in MarkdownV2. */
 const ESCAPED = new Set("_*[]()~`>#+-=|{}.!\\");
 const SECRET_HEADER = "x-telegram-bot-api-secret-token";
 
 export interface TelegramMessengerOptions extends ProviderOptions {
-  /** From BotFather. */
+  /** The bot's token, from BotFather. */
   readonly token: string;
-  /** Given to `setWebhook`; Telegram sends it with every webhook. */
+  /** The secret given to `setWebhook`; Telegram sends it with every webhook. */
   readonly secretToken?: string;
-  /** Default: Telegram's own. */
+  /** The address of the API. Default: Telegram's own. */
   readonly apiUrl?: string;
-  /** Another name for it. */
+  /** Another name for `apiUrl`. */
   readonly apiBaseUrl?: string;
-  /** Only webhooks: polling would keep the object awake for ever. */
+  /** How messages are received: only by webhooks, since polling would keep the object awake for ever. */
   readonly mode?: "webhook";
 }
 
 /**
+ * Makes a messenger for Telegram.
+ *
  * @example
  * getMessengers() {
  *   return defineMessengers({
@@ -95,13 +98,13 @@ async function openAdapter({ token, userName, secretToken, apiUrl }: AdapterOpti
     logger: LOGGER,
     // The definition's own check has run before.
     ...(secretToken ? { secretToken } : { allowUnverifiedWebhooks: true }),
-    ...(apiUrl !== undefined && { apiUrl })
+    apiUrl
   });
   // As far as this package uses an adapter.
   return withPlainTexts(adapter as object as ChatAdapter);
 }
 
-/** The adapter reads Markdown in every text of a card, also in what a model wrote. */
+/** Escapes plain texts of cards: the adapter reads Markdown in every text of a card, also in what a model wrote. */
 function withPlainTexts(adapter: ChatAdapter): ChatAdapter {
   const post = adapter.postMessage.bind(adapter);
   const edit = adapter.editMessage.bind(adapter);
@@ -114,16 +117,17 @@ function withPlainTexts(adapter: ChatAdapter): ChatAdapter {
   return adapter;
 }
 
+/** Makes the check of a webhook. */
 export function telegramSecretTokenVerifier(secretToken: string): (request: Request) => boolean {
   return (request) => isSameSecret(request.headers.get(SECRET_HEADER), secretToken);
 }
 
-/** The final edit changed nothing, because the visible limit was reached before. For `deliverMessengerReply`. */
+/** Whether the final edit changed nothing because the visible limit was reached before. For `deliverMessengerReply`. */
 export function isExpectedTelegramFinalEditNoop(error: unknown, callback: { visibleLimitReached(): boolean }): boolean {
   return isTelegramIgnorableDeliveryError(error) && callback.visibleLimitReached();
 }
 
-/** `telegram:<chat>`: all topics of one chat are in one shard; with a name of the adapter, `<name>:telegram:<chat>`. */
+/** Names the shard `telegram:<chat>`, which has all topics of a chat; with a name of the adapter, `<name>:telegram:<chat>`. */
 export function defaultTelegramThreadShard(threadId: string, adapterName = "telegram"): string {
   const segments = threadId.split(":");
   // A business account's threads have its connection before the chat.
@@ -131,24 +135,24 @@ export function defaultTelegramThreadShard(threadId: string, adapterName = "tele
   return adapterName === "telegram" ? shard : `${adapterName}:${shard}`;
 }
 
-/** The shard of a key of the Chat SDK's state; undefined: of no chat. */
+/** Names the shard of a key of the Chat SDK's state. Undefined: the key belongs to no chat. */
 export function shardTelegramStateKey(key: string, adapterName = "telegram"): string | undefined {
   const [, threadId] = /^dedupe:(telegram:[^:]+(?::[^:]+)?)/.exec(key) ?? [];
   return threadId === undefined ? undefined : defaultTelegramThreadShard(threadId, adapterName);
 }
 
-/** An edit to the text that is there already. */
+/** Whether an error says that an edit was to the text that is there already. */
 export function isTelegramIgnorableDeliveryError(error: unknown): boolean {
   return error instanceof Error && /message is not modified/i.test(error.message);
 }
 
-/** Cuts at a blank line, a line or a word in the second half of the limit, else at the limit. Joined, it is the text. */
+/** Cuts a text at a blank line, a line or a word in the second half of the limit, else at the limit. Joined, the chunks are the text. */
 export function splitTelegramMessageText(text: string, limit: number = TELEGRAM_FOLLOWUP_CHUNK_LIMIT): string[] {
   const chunks: string[] = [];
   if (text.trim() === "") return chunks;
   let rest = text;
   while (rest.length > limit) {
-    const cut = cutIn(rest, limit);
+    const cut = findCut(rest, limit);
     chunks.push(rest.slice(0, cut));
     rest = rest.slice(cut);
   }
@@ -156,13 +160,11 @@ export function splitTelegramMessageText(text: string, limit: number = TELEGRAM_
   return chunks;
 }
 
-function cutIn(text: string, limit: number): number {
+function findCut(text: string, limit: number): number {
   const head = text.slice(0, limit);
   for (const boundary of ["\n\n", "\n", " "]) {
     const at = head.lastIndexOf(boundary);
     if (at > limit / 2) return at + boundary.length;
   }
-  const code = text.charCodeAt(limit);
-  const isSecondHalf = code >= 0xdc00 && code <= 0xdfff;
-  return isSecondHalf && limit > 1 ? limit - 1 : limit;
+  return betweenCharacters(text, limit);
 }

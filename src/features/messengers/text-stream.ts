@@ -1,15 +1,15 @@
 // The visible text of one turn as a stream, for code that posts a reply itself, such as a `Chat` of the Chat SDK that the
-// class runs. What the package's own messengers do with a turn's text is in replies.ts.
+// class runs. The package's own messengers deliver a turn's text in replies.ts.
 import { ReplyText } from "./reply-text.ts";
 
 export interface TextStreamOptions {
   /** Characters that are streamed; the rest is `remainingText()`. Default: all of them. */
   readonly visibleSoftLimit?: number;
-  /** Awaited once, before the first text is given. */
+  /** Called and awaited once, before the first text is given. */
   readonly onVisibleStart?: () => void | Promise<void>;
 }
 
-/** Give it to `chat()` as its callback, and `stream()` to what posts. */
+/** A callback for `chat()`, whose `stream()` is for the code that posts. */
 export class TextStreamCallback {
   readonly #limit: number;
   readonly #onVisibleStart: (() => void | Promise<void>) | undefined;
@@ -44,13 +44,13 @@ export class TextStreamCallback {
     this.fail(new Error(message));
   }
 
-  /** The turn is not over, and goes on without this stream. */
+  /** Ends the stream of a turn that is not over, and goes on without it. */
   onInterrupted(): void {
     this.#isInterrupted = true;
     this.#finish({});
   }
 
-  /** The stream throws when what is pending was read. */
+  /** Ends the stream with an error, which it throws when what is pending was read. */
   fail(error: unknown): void {
     this.#finish({ error });
   }
@@ -62,7 +62,7 @@ export class TextStreamCallback {
 
   // ── Of what posts ──
 
-  /** What is visible, piece by piece. For one reader. */
+  /** Gives what is visible, piece by piece, to one reader. */
   async *stream(): AsyncGenerator<string, void, undefined> {
     for (;;) {
       const visible = this.visibleText();

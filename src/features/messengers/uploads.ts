@@ -3,7 +3,7 @@ import type { BlobRef, Blobs } from "../../host/blobs.ts";
 import type { ReplyFile } from "../channels/capability.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
 
-/** What a reply's row says of a file. */
+/** A file as a reply's row names it. */
 export interface KeptFile {
   readonly name: string;
   readonly mediaType: string;
@@ -17,23 +17,23 @@ export class Uploads {
     this.#blobs = blobs;
   }
 
-  /** Part of the transaction that adds the reply. */
+  /** Stores a file, in the transaction that adds the reply. */
   keep(key: string, { name, mediaType, bytes }: ReplyFile): KeptFile {
-    return { name, mediaType, blob: this.#blobs.put(bytes, owner(key)) };
+    return { name, mediaType, blob: this.#blobs.put(bytes, ownerOf(key)) };
   }
 
-  message({ name, mediaType, blob }: KeptFile): ChatPostable {
+  readMessage({ name, mediaType, blob }: KeptFile): ChatPostable {
     const bytes = this.#blobs.read(blob);
     const data = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
     return { markdown: "", files: [{ data, filename: name, mimeType: mediaType }] };
   }
 
-  /** With the end of the reply, however it ended. */
+  /** Deletes the file of a reply that is over, however it ended. */
   drop(key: string): void {
-    this.#blobs.release(owner(key));
+    this.#blobs.release(ownerOf(key));
   }
 }
 
-function owner(key: string): string {
+function ownerOf(key: string): string {
   return `messenger-upload:${key}`;
 }

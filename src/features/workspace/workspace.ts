@@ -307,19 +307,19 @@ export class Workspace implements WorkspaceFsLike {
   }
 
   async readVersion(path: string, version: number): Promise<Uint8Array> {
-    const { bytes } = await this.#read(function* (operation) {
+    return (await this.#readVersion(path, version)).bytes;
+  }
+
+  #readVersion(path: string, version: number) {
+    return this.#read(function* (operation) {
       const place = yield* locate(operation, normalizePath(path), true);
       return yield* readVersion(operation, place.path, version);
     });
-    return bytes;
   }
 
   /** Writes an old version anew; what the file held until now becomes a version itself. */
   async restore(path: string, version: number): Promise<void> {
-    const { bytes, mimeType } = await this.#read(function* (operation) {
-      const place = yield* locate(operation, normalizePath(path), true);
-      return yield* readVersion(operation, place.path, version);
-    });
+    const { bytes, mimeType } = await this.#readVersion(path, version);
     await this.#put({ path, bytes, mimeType: mimeType ?? undefined, isText: false });
   }
 

@@ -1,23 +1,23 @@
 // Discord as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
 import type { ChatAdapter, ChatAttachment, ChatPostable, CollectingChat } from "../chat-adapter.ts";
 import { callProvider, checkFileUrl, fetchFile } from "../provider-call.ts";
-import { discordContent } from "./content.ts";
-import { discordThread, gatewayMessage, readDiscordWebhook } from "./payloads.ts";
+import { encodeContent } from "./content.ts";
+import { discordThread, readDiscordWebhook, readGatewayMessage } from "./payloads.ts";
 
 export type DiscordToken = string | (() => string | Promise<string>);
 
 export interface DiscordAdapterOptions {
   readonly token: DiscordToken;
   readonly applicationId: string;
-  /** Default: Discord's own. */
+  /** The address of the API. Default: Discord's own. */
   readonly apiUrl?: string;
 }
 
 const DISCORD_API = "https://discord.com/api/v10";
-/** Where users' files are, by addresses that hold the permission to read them. */
+/** The hosts of users' files, whose addresses hold the permission to read them. */
 const FILE_HOSTS = /^(cdn|media)\.discordapp\.(com|net)$/;
 const MAX_ECHO_CHARS = 300;
-/** Answers to interactions. */
+/** The kinds of answers to interactions. */
 const PONG = 1;
 const MESSAGE = 4;
 const NOTED = 6;
@@ -31,7 +31,7 @@ export class DiscordAdapter implements ChatAdapter {
     this.#options = options;
   }
 
-  /** A bot's user has the id of its application. */
+  /** The id of the bot's user, which is that of its application. */
   get botUserId(): string {
     return this.#options.applicationId;
   }
@@ -60,19 +60,19 @@ export class DiscordAdapter implements ChatAdapter {
     }
   }
 
-  /** The Gateway's MESSAGE_CREATE. */
+  /** Takes the Gateway's MESSAGE_CREATE. */
   async receive(data: unknown): Promise<void> {
-    const received = gatewayMessage(data, this.botUserId);
+    const received = readGatewayMessage(data, this.botUserId);
     if (received) await this.#chat?.processMessage(this, received.threadId, received.message);
   }
 
   async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {
-    const { id } = await this.#call("POST", `/channels/${channelOf(threadId)}/messages`, bodyOf(message));
+    const { id } = await this.#call("POST", `/channels/${channelOf(threadId)}/messages`, encodeBody(message));
     return { id: String(id) };
   }
 
   async editMessage(threadId: string, messageId: string, message: ChatPostable): Promise<void> {
-    await this.#call("PATCH", `/channels/${channelOf(threadId)}/messages/${messageId}`, discordContent(message));
+    await this.#call("PATCH", `/channels/${channelOf(threadId)}/messages/${messageId}`, encodeContent(message));
   }
 
   async deleteMessage(threadId: string, messageId: string): Promise<void> {
@@ -100,26 +100,27 @@ export class DiscordAdapter implements ChatAdapter {
 
   async #call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
     const { token, apiUrl = DISCORD_API } = this.#options;
+    const headers: Record<string, string> = {
+      Authorization: `Bot ${typeof token === "function" ? await token() : token}`
+    };
     const isForm = body instanceof FormData;
+    // A form's own boundary is part of its type.
+    if (body && !isForm) headers["Content-Type"] = "application/json";
     return callProvider(`${method} ${path}`, `${apiUrl}${path}`, {
       method,
-      headers: {
-        Authorization: `Bot ${typeof token === "function" ? await token() : token}`,
-        // A form's own boundary is part of its type.
-        ...(body && !isForm && { "Content-Type": "application/json" })
-      },
-      ...(body && { body: isForm ? body : JSON.stringify(body) })
+      headers,
+      body: isForm ? body : body && JSON.stringify(body)
     });
   }
 }
 
-/** Files are parts of a form, beside the message. */
-function bodyOf(message: ChatPostable): object {
+/** Encodes a message; its files are parts of a form, beside the message. */
+function encodeBody(message: ChatPostable): object {
   const files = typeof message === "object" && "markdown" in message ? (message.files ?? []) : [];
-  if (files.length === 0) return discordContent(message);
+  if (files.length === 0) return encodeContent(message);
   const form = new FormData();
   const attachments = files.map(({ filename }, id) => ({ id, filename }));
-  form.append("payload_json", JSON.stringify({ ...discordContent(message), attachments }));
+  form.append("payload_json", JSON.stringify({ ...encodeContent(message), attachments }));
   for (const [index, { data, filename, mimeType }] of files.entries()) {
     form.append(`files[${index}]`, new Blob([data], { type: mimeType }), filename);
   }

@@ -2,21 +2,23 @@
 // when it ends. What was received is stored together with its number in the stream, so a socket that is resumed is sent
 // what is missing, and what comes twice is known. A wake every minute opens a socket that died with its process.
 import { backoffMs } from "../../../util/backoff.ts";
-import { isObject, parseJson } from "../../../util/json.ts";
-import type { MessengerConnection, MessengerConnectionInit } from "../definition.ts";
+import { happensWithin } from "../../../host/deadline.ts";
+import { isObject } from "../../../util/json.ts";
+import type { ConnectionIntake, MessengerConnection } from "../definition.ts";
+import { parseFields, readFields, readText } from "../fields.ts";
 import type { DiscordAdapter, DiscordToken } from "./adapter.ts";
 
 const GATEWAY_URL = "wss://gateway.discord.gg";
 /** The bot's token is sent to these hosts, and to the configured one, only. */
 const GATEWAY_HOSTS = /^(.+\.)?discord\.gg$/;
 const QUERY = "/?v=10&encoding=json";
-/** GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT. */
+/** The intents GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES and MESSAGE_CONTENT. */
 const INTENTS = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
 const CHECK_MS = 60_000;
 const RETRY = { baseMs: 1_000, maxMs: 60_000 };
-/** Between two new sessions Discord wants five seconds. */
+/** The pause that Discord wants between two new sessions. */
 const IDENTIFY_PAUSE_MS = 5_000;
-/** A socket that says nothing at all is given up. */
+/** How long a socket may send nothing at all before it is given up. */
 const HELLO_MS = 20_000;
 const SESSION = "gateway:session";
 
@@ -29,9 +31,9 @@ const INVALID_SESSION = 9;
 const HELLO = 10;
 const HEARTBEAT_ACK = 11;
 
-/** A wrong token, an intent that was not granted, and the like: opening it again cannot help. */
+/** Codes of a wrong token, an intent that was not granted, and the like: opening the socket again cannot help. */
 const FINAL_CODES = new Set([4004, 4010, 4011, 4012, 4013, 4014]);
-/** The session is over; the next one is new. */
+/** Codes that end the session; the next one is new. */
 const NEW_SESSION_CODES = new Set([4007, 4009]);
 
 interface Session {
@@ -49,26 +51,26 @@ interface Frame {
 
 export interface GatewayOptions {
   readonly token: DiscordToken;
-  /** Default: Discord's own. */
+  /** The address of the Gateway. Default: Discord's own. */
   readonly url?: string;
 }
 
 export class DiscordGateway implements MessengerConnection {
-  readonly #init: MessengerConnectionInit;
+  readonly #intake: ConnectionIntake;
   readonly #options: GatewayOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #failures = 0;
   #identifiedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(init: MessengerConnectionInit, options: GatewayOptions) {
-    this.#init = init;
+  constructor(intake: ConnectionIntake, options: GatewayOptions) {
+    this.#intake = intake;
     this.#options = options;
   }
 
   drive(): void {
     if (this.#running || this.#stopping.signal.aborted) return;
-    this.#running = this.#init
+    this.#running = this.#intake
       .run(() => this.#stayConnected())
       .catch((error: unknown) => console.error("The connection to Discord's Gateway ended.", error))
       .finally(() => (this.#running = undefined));
@@ -78,13 +80,13 @@ export class DiscordGateway implements MessengerConnection {
     this.#stopping.abort();
   }
 
-  /** The next full minute: the same however often it is asked. */
+  /** Names the next full minute: the same however often it is asked. */
   nextWake(now: number): number | null {
     return this.#stopping.signal.aborted ? null : (Math.floor(now / CHECK_MS) + 1) * CHECK_MS;
   }
 
   async #stayConnected(): Promise<void> {
-    const { clock } = this.#init;
+    const { clock } = this.#intake;
     while (!this.#stopping.signal.aborted) {
       const code = await this.#connectOnce().catch((error: unknown) => {
         console.warn("The connection to Discord's Gateway failed; it is opened again.", error);
@@ -103,32 +105,30 @@ export class DiscordGateway implements MessengerConnection {
     }
   }
 
-  /** Resolves with the code of its end. */
+  /** Opens one socket and follows it. Resolves with the code of its end. */
   async #connectOnce(): Promise<number> {
-    const session = this.#session();
-    const frames = new Frames(`${this.#address(session).replace(/\/$/, "")}${QUERY}`);
-    const ended = new AbortController();
+    const session = this.#recallSession();
+    const frames = new Frames(`${this.#chooseAddress(session).replace(/\/$/, "")}${QUERY}`);
     const stop = () => frames.close();
     this.#stopping.signal.addEventListener("abort", stop, { once: true });
     try {
-      const late = setDeadline(this.#init.clock, HELLO_MS, { signal: ended.signal, act: stop });
-      const hello = await frames.next();
-      ended.abort();
-      await late;
+      const first = frames.next();
+      // Then the next frame is the code of the end.
+      if (!(await happensWithin(HELLO_MS, first, this.#intake.clock))) stop();
+      const hello = await first;
       if (typeof hello === "number") return hello;
-      const interval = isObject(hello.data) ? Number(hello.data["heartbeat_interval"]) : Number.NaN;
+      const interval = Number(readFields(hello.data)["heartbeat_interval"]);
       if (hello.op !== HELLO || !(interval > 0)) return 0;
       await this.#introduce(frames, session);
       return await this.#follow(frames, interval);
     } finally {
-      ended.abort();
       this.#stopping.signal.removeEventListener("abort", stop);
       frames.close();
     }
   }
 
-  /** Where a session goes on is Discord's to say, and no other sender's. */
-  #address(session: Session | undefined): string {
+  /** Chooses the address: Discord may say where a session goes on, and no other sender. */
+  #chooseAddress(session: Session | undefined): string {
     const given = this.#options.url ?? GATEWAY_URL;
     if (!session || isGateway(session.url, given)) return session?.url ?? given;
     console.warn("Discord's Gateway named an address that is not its own; the session goes on at the known one.");
@@ -137,7 +137,7 @@ export class DiscordGateway implements MessengerConnection {
 
   async #introduce(frames: Frames, session: Session | undefined): Promise<void> {
     const { token: given } = this.#options;
-    const { clock } = this.#init;
+    const { clock } = this.#intake;
     const token = typeof given === "function" ? await given() : given;
     if (session) return frames.send(RESUME, { token, session_id: session.id, seq: session.seq });
     const wait = this.#identifiedAt + IDENTIFY_PAUSE_MS - clock.now();
@@ -149,7 +149,7 @@ export class DiscordGateway implements MessengerConnection {
 
   async #follow(frames: Frames, intervalMs: number): Promise<number> {
     const pulse = new AbortController();
-    const state = { seq: this.#session()?.seq ?? null, isAcknowledged: true };
+    const state = { seq: this.#recallSession()?.seq ?? null, isAcknowledged: true };
     const beating = this.#beat(frames, { intervalMs, signal: pulse.signal, state }).catch(() => undefined);
     try {
       for (;;) {
@@ -171,7 +171,7 @@ export class DiscordGateway implements MessengerConnection {
     }
   }
 
-  /** A socket whose heartbeat is not answered is dead, though it is open. */
+  /** Sends heartbeats. A socket whose heartbeat is not answered is dead, though it is open. */
   async #beat(
     frames: Frames,
     {
@@ -181,12 +181,12 @@ export class DiscordGateway implements MessengerConnection {
     }: { intervalMs: number; signal: AbortSignal; state: { seq: number | null; isAcknowledged: boolean } }
   ): Promise<void> {
     // The first one at a random time: many bots come back at once.
-    await this.#init.clock.sleep(Math.floor(intervalMs * Math.random()), signal);
+    await this.#intake.clock.sleep(Math.floor(intervalMs * Math.random()), signal);
     for (;;) {
       if (!state.isAcknowledged) return frames.close();
       state.isAcknowledged = false;
       frames.send(HEARTBEAT, state.seq);
-      await this.#init.clock.sleep(intervalMs, signal);
+      await this.#intake.clock.sleep(intervalMs, signal);
     }
   }
 
@@ -199,27 +199,27 @@ export class DiscordGateway implements MessengerConnection {
     if (type === "RESUMED") this.#failures = 0;
     if (type !== "MESSAGE_CREATE") return;
     // A failure ends the socket: resumed from the number that is stored, Discord sends the message again.
-    await this.#init.receive(
+    await this.#intake.receive(
       // This messenger's own adapter.
       (adapter) => (adapter as DiscordAdapter).receive(data),
       () => {
-        const session = this.#session();
-        if (session) this.#init.remember(SESSION, { ...session, seq });
+        const session = this.#recallSession();
+        if (session) this.#intake.remember(SESSION, { ...session, seq });
       }
     );
   }
 
-  /** In line with webhooks: what is remembered while one is read is part of its transaction. */
+  /** Stores the session, in line with webhooks: what is remembered while one is read is part of its transaction. */
   async #keep(session: Session | undefined): Promise<void> {
-    await this.#init.receive(
+    await this.#intake.receive(
       async () => undefined,
-      () => this.#init.remember(SESSION, session)
+      () => this.#intake.remember(SESSION, session)
     );
   }
 
-  #session(): Session | undefined {
+  #recallSession(): Session | undefined {
     // Written by this class only.
-    return this.#init.recall(SESSION) as Session | undefined;
+    return this.#intake.recall(SESSION) as Session | undefined;
   }
 }
 
@@ -231,16 +231,7 @@ function isGateway(url: string, given: string): boolean {
   return isConfigured || (protocol === "wss:" && GATEWAY_HOSTS.test(hostname));
 }
 
-/** Resolves when the time is over, or the signal says that it does not matter any more. */
-async function setDeadline(
-  clock: MessengerConnectionInit["clock"],
-  ms: number,
-  { signal, act }: { signal: AbortSignal; act: () => void }
-): Promise<void> {
-  await clock.sleep(ms, signal).then(act, () => undefined);
-}
-
-/** What a socket brings, one frame at a time. A number is the code of its end. */
+/** Gives what a socket brings, one frame at a time. A number is the code of its end. */
 class Frames {
   readonly #socket: WebSocket;
   readonly #waiting: (Frame | number)[] = [];
@@ -249,7 +240,7 @@ class Frames {
 
   constructor(url: string) {
     this.#socket = new WebSocket(url);
-    this.#socket.addEventListener("message", ({ data }: MessageEvent) => this.#add(frameOf(data)));
+    this.#socket.addEventListener("message", ({ data }: MessageEvent) => this.#add(readFrame(data)));
     this.#socket.addEventListener("close", ({ code }: CloseEvent) => this.#end(code));
     this.#socket.addEventListener("error", () => this.#end(0));
   }
@@ -266,7 +257,7 @@ class Frames {
     if (!this.#isOver) this.#socket.send(JSON.stringify({ op, d }));
   }
 
-  /** Not 1000: that would end the session, too. */
+  /** Closes with another code than 1000, which would end the session, too. */
   close(): void {
     if (!this.#isOver) this.#socket.close(4000, "reconnecting");
     this.#end(0);
@@ -285,9 +276,8 @@ class Frames {
   }
 }
 
-function frameOf(data: unknown): Frame | undefined {
-  const parsed = parseJson(typeof data === "string" ? data : "");
-  if (!parsed.ok || !isObject(parsed.value) || typeof parsed.value["op"] !== "number") return undefined;
-  const { op, t, s, d } = parsed.value;
-  return { op, type: typeof t === "string" ? t : "", seq: typeof s === "number" ? s : undefined, data: d };
+function readFrame(data: unknown): Frame | undefined {
+  const { op, t, s, d } = parseFields(readText(data));
+  if (typeof op !== "number") return undefined;
+  return { op, type: readText(t), seq: typeof s === "number" ? s : undefined, data: d };
 }

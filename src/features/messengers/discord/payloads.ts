@@ -1,8 +1,6 @@
 // What Discord sends, by webhook and by its Gateway, in the words of the Chat SDK. Pure: it is verified before.
-import { isObject, parseJson } from "../../../util/json.ts";
 import type { ChatAction, ChatAttachment, ChatAuthor, ChatMessage, SlashCommand } from "../chat-adapter.ts";
-
-type Fields = Record<string, unknown>;
+import { parseFields, readFields, readList, readText, readTime, type Fields } from "../fields.ts";
 
 export type DiscordWebhook =
   | { readonly kind: "ping" }
@@ -10,32 +8,31 @@ export type DiscordWebhook =
   | { readonly kind: "action"; readonly action: ChatAction }
   | { readonly kind: "other" };
 
-/** Kinds of interactions. */
+/** The kinds of interactions. */
 const PING = 1;
 const COMMAND = 2;
 const COMPONENT = 3;
 /** The kind of an option that is a file. */
 const ATTACHMENT_OPTION = 11;
 
-/** Separates a button's id from its value. */
+/** The mark between a button's id and its value. */
 export const VALUE_MARK = ":";
 
 export function readDiscordWebhook(body: string): DiscordWebhook {
-  const parsed = parseJson(body);
-  const interaction = parsed.ok ? fieldsOf(parsed.value) : {};
+  const interaction = parseFields(body);
   switch (interaction["type"]) {
     case PING:
       return { kind: "ping" };
     case COMMAND:
-      return commandOf(interaction);
+      return readCommand(interaction);
     case COMPONENT:
-      return actionOf(interaction);
+      return readAction(interaction);
     default:
       return { kind: "other" };
   }
 }
 
-/** `discord:<guild or @me>:<channel>`; a thread is a channel of its own there. */
+/** Makes `discord:<guild or @me>:<channel>`; a thread is a channel of its own there. */
 export function discordThreadId(guild: string, channel: string): string {
   return `discord:${guild === "" ? "@me" : guild}:${channel}`;
 }
@@ -45,116 +42,104 @@ export function discordThread(threadId: string): { readonly guild: string; reado
   return { guild, channel: thread ?? channel };
 }
 
-function commandOf(interaction: Fields): DiscordWebhook {
-  const data = fieldsOf(interaction["data"]);
-  const id = textOf(interaction["id"]);
-  const channel = textOf(interaction["channel_id"]);
-  if (id === "" || channel === "" || textOf(data["name"]) === "") return { kind: "other" };
+function readCommand(interaction: Fields): DiscordWebhook {
+  const data = readFields(interaction["data"]);
+  const id = readText(interaction["id"]);
+  const channel = readText(interaction["channel_id"]);
+  if (id === "" || channel === "" || readText(data["name"]) === "") return { kind: "other" };
   return {
     kind: "command",
     command: {
-      command: `/${textOf(data["name"])}`,
-      text: optionsText(data["options"]),
-      attachments: Object.values(fieldsOf(fieldsOf(data["resolved"])["attachments"])).map(attachmentOf),
-      channelId: discordThreadId(textOf(interaction["guild_id"]), channel),
+      command: `/${readText(data["name"])}`,
+      text: joinOptions(data["options"]),
+      attachments: Object.values(readFields(readFields(data["resolved"])["attachments"])).map(readAttachment),
+      channelId: discordThreadId(readText(interaction["guild_id"]), channel),
       triggerId: id,
-      user: authorOf(userOf(interaction), fieldsOf(interaction["member"]))
+      user: readAuthor(userOf(interaction), readFields(interaction["member"]))
     }
   };
 }
 
-/** The values a user gave, in order, those of sub-commands included. */
-function optionsText(options: unknown): string {
-  const texts = (Array.isArray(options) ? options : []).map((option) => {
-    const { name, type, value, options: nested } = fieldsOf(option);
+/** Joins the values that a user gave, in order, those of sub-commands included. */
+function joinOptions(options: unknown): string {
+  const texts = readList(options).map((option) => {
+    const { name, type, value, options: nested } = readFields(option);
     // Its value is an id of what is in `resolved`.
     if (type === ATTACHMENT_OPTION) return "";
-    return nested === undefined ? String(value ?? "") : `${textOf(name)} ${optionsText(nested)}`;
+    return nested === undefined ? String(value ?? "") : `${readText(name)} ${joinOptions(nested)}`;
   });
   return texts.filter((text) => text.trim() !== "").join(" ");
 }
 
-function actionOf(interaction: Fields): DiscordWebhook {
-  const [actionId = "", ...value] = textOf(fieldsOf(interaction["data"])["custom_id"]).split(VALUE_MARK);
-  const message = fieldsOf(interaction["message"]);
-  const channel = textOf(interaction["channel_id"]);
+function readAction(interaction: Fields): DiscordWebhook {
+  const [actionId = "", ...value] = readText(readFields(interaction["data"])["custom_id"]).split(VALUE_MARK);
+  const message = readFields(interaction["message"]);
+  const channel = readText(interaction["channel_id"]);
   if (actionId === "" || channel === "") return { kind: "other" };
   return {
     kind: "action",
     action: {
       actionId,
       value: value.join(VALUE_MARK),
-      messageId: textOf(message["id"]),
-      threadId: discordThreadId(textOf(interaction["guild_id"]), channel),
-      triggerId: textOf(interaction["id"]),
-      user: authorOf(userOf(interaction), fieldsOf(interaction["member"]))
+      messageId: readText(message["id"]),
+      threadId: discordThreadId(readText(interaction["guild_id"]), channel),
+      triggerId: readText(interaction["id"]),
+      user: readAuthor(userOf(interaction), readFields(interaction["member"]))
     }
   };
 }
 
-function attachmentOf(value: unknown): ChatAttachment {
-  const { id, filename, content_type: mimeType, size, url } = fieldsOf(value);
+function readAttachment(value: unknown): ChatAttachment {
+  const { id, filename, content_type: mimeType, size, url } = readFields(value);
   return {
-    ...(textOf(filename) && { name: textOf(filename) }),
-    ...(textOf(mimeType) && { mimeType: textOf(mimeType) }),
-    ...(typeof size === "number" && { size }),
-    fetchMetadata: { id: textOf(id), url: textOf(url) }
+    name: readText(filename) || undefined,
+    mimeType: readText(mimeType) || undefined,
+    size: typeof size === "number" ? size : undefined,
+    fetchMetadata: { id: readText(id), url: readText(url) }
   };
 }
 
-/** In a server the user is part of the member, in direct messages not. */
+/** The user of an interaction: in a server it is part of the member, in direct messages not. */
 function userOf(interaction: Fields): Fields {
-  return fieldsOf(fieldsOf(interaction["member"])["user"] ?? interaction["user"]);
+  return readFields(readFields(interaction["member"])["user"] ?? interaction["user"]);
 }
 
-function authorOf(user: Fields, member: Fields, botUserId?: string): ChatAuthor {
-  const userName = textOf(user["username"]);
-  const fullName = textOf(member["nick"]) || textOf(user["global_name"]);
-  const userId = textOf(user["id"]);
+function readAuthor(user: Fields, member: Fields, botUserId?: string): ChatAuthor {
+  const userId = readText(user["id"]);
   return {
     userId,
-    ...(userName && { userName }),
-    ...(fullName && { fullName }),
+    userName: readText(user["username"]) || undefined,
+    fullName: readText(member["nick"]) || readText(user["global_name"]) || undefined,
     isBot: user["bot"] === true,
     isMe: userId === botUserId
   };
 }
 
-/** Of the Gateway's MESSAGE_CREATE; undefined: nothing a user wrote. */
-export function gatewayMessage(
+/** Reads the Gateway's MESSAGE_CREATE. Undefined: no user wrote it. */
+export function readGatewayMessage(
   data: unknown,
   botUserId: string
 ): { readonly threadId: string; readonly message: ChatMessage } | undefined {
-  const fields = fieldsOf(data);
-  const id = textOf(fields["id"]);
-  const channel = textOf(fields["channel_id"]);
+  const fields = readFields(data);
+  const id = readText(fields["id"]);
+  const channel = readText(fields["channel_id"]);
   // 0: a message, 19: a reply to one. Others say that a user joined, and the like.
   const isWritten = fields["type"] === undefined || fields["type"] === 0 || fields["type"] === 19;
   if (id === "" || channel === "" || !isWritten) return undefined;
-  const mentions = Array.isArray(fields["mentions"]) ? fields["mentions"] : [];
-  const isMention = mentions.some((user) => fieldsOf(user)["id"] === botUserId);
-  const sentAt = new Date(textOf(fields["timestamp"]));
-  const guild = textOf(fields["guild_id"]);
-  const author = authorOf(fieldsOf(fields["author"]), fieldsOf(fields["member"]), botUserId);
+  const isMention = readList(fields["mentions"]).some((user) => readFields(user)["id"] === botUserId);
+  const guild = readText(fields["guild_id"]);
+  const author = readAuthor(readFields(fields["author"]), readFields(fields["member"]), botUserId);
   // Bots cannot write to each other there. The id of an old bot is not that of its application.
   const isOwn = author.isBot === true && guild === "";
   return {
     threadId: discordThreadId(guild, channel),
     message: {
       id,
-      text: textOf(fields["content"]),
+      text: readText(fields["content"]),
       author: isOwn ? { ...author, isMe: true } : author,
-      attachments: (Array.isArray(fields["attachments"]) ? fields["attachments"] : []).map(attachmentOf),
-      ...(!Number.isNaN(sentAt.getTime()) && { metadata: { dateSent: sentAt } }),
-      ...(isMention && { isMention })
+      attachments: readList(fields["attachments"]).map(readAttachment),
+      metadata: { dateSent: readTime(fields["timestamp"]) },
+      isMention: isMention || undefined
     }
   };
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isObject(value) ? value : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,9 +1,10 @@
 // Whether a webhook is Discord's: an Ed25519 signature of its time and its body, with a time that an old copy cannot have.
 import { fromHex } from "../../../util/hex.ts";
 
+/** The age of a webhook, in seconds, past which it counts as a copy that is sent again. */
 const MAX_SKEW_S = 300;
 
-/** `publicKey`: the application's, 64 hexadecimal digits. */
+/** Makes the check of a webhook. `publicKey` is the application's, 64 hexadecimal digits. */
 export function discordSignatureVerifier(publicKey: string): (request: Request) => Promise<boolean> {
   let imported: Promise<CryptoKey> | undefined;
   return async (request) => {

@@ -8,11 +8,11 @@ import type {
   ChatPostable,
   CollectingChat
 } from "../chat-adapter.ts";
-import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../provider-call.ts";
-import { cardText, markdownBlock, slackBlocks, withoutBroadcast } from "./blocks.ts";
+import { callFailure, callProvider, checkFileUrl, fetchFile } from "../provider-call.ts";
+import { printCard, markdownBlock, slackBlocks, withoutBroadcast } from "./blocks.ts";
 import { isSlackDirect, readSlackWebhook, slackThread, type SlackWorkspace } from "./webhook.ts";
 
-/** A function is asked with every call: of an app in several workspaces, for the token of the one it is about. */
+/** The token of the bot. A function is called for every request with the workspace it is about: an app may be in several. */
 export type SlackToken = string | ((workspace: SlackWorkspace) => string | Promise<string>);
 
 export interface SlackAdapterOptions {
@@ -22,15 +22,15 @@ export interface SlackAdapterOptions {
   readonly apiUrl?: string;
 }
 
-/** Shown in notifications. */
+/** Characters of the text that notifications show. */
 const MAX_FALLBACK_CHARS = 3_000;
 const NAME_TTL_MS = 24 * 3_600_000;
-/** Names are a courtesy: Slack waits three seconds for the answer to its webhook. */
+/** How long a name may take: Slack waits three seconds for the answer to its webhook, and a name is not needed. */
 const NAME_TIMEOUT_MS = 1_000;
 const SLACK_API = "https://slack.com/api";
-/** The token, and files, are sent to these hosts only. */
+/** The hosts that the token, and files, are sent to. */
 const SLACK_HOSTS = /^(.+\.)?slack(-gov)?\.com$/;
-/** Answers that say that Slack failed, not that the message cannot be sent. */
+/** Errors that say that Slack failed, not that the message cannot be sent. */
 const FAILED_THERE = new Set([
   "internal_error",
   "fatal_error",
@@ -67,7 +67,7 @@ export class SlackAdapter implements ChatAdapter {
         await chat?.processMessage(
           this,
           webhook.threadId,
-          await this.#named(this.#withBotName(webhook), webhook.threadId)
+          await this.#withNames(this.#withBotName(webhook), webhook.threadId)
         );
         break;
       case "action":
@@ -84,14 +84,14 @@ export class SlackAdapter implements ChatAdapter {
     return new Response(null, { status: 200 });
   }
 
-  /** The bot has another id in each workspace; its name is the same. */
+  /** Puts the bot's name in the place of its id: it has another id in each workspace. */
   #withBotName({ message, botUserId }: { readonly message: ChatMessage; readonly botUserId?: string }): ChatMessage {
     const name = this.#chat?.getUserName();
     if (botUserId === undefined || name === undefined) return message;
     return { ...message, text: message.text.replaceAll(`<@${botUserId}>`, `@${name}`) };
   }
 
-  /** Which workspace a channel belongs to, for what is posted there later. One token needs none of it. */
+  /** Stores which workspace a channel belongs to, for what is posted there later. One token needs none of it. */
   async #remember(threadId: string, workspace: SlackWorkspace): Promise<void> {
     if (typeof this.#options.token !== "function") return;
     const state = this.#chat?.getState();
@@ -100,21 +100,21 @@ export class SlackAdapter implements ChatAdapter {
     if (JSON.stringify(known) !== JSON.stringify(workspace)) await state?.set(key, workspace);
   }
 
-  async #workspaceOf(threadId: string): Promise<SlackWorkspace> {
+  async #recallWorkspace(threadId: string): Promise<SlackWorkspace> {
     if (typeof this.#options.token !== "function") return {};
     // Written by `#remember` only.
     return ((await this.#chat?.getState().get(workspaceKey(threadId))) as SlackWorkspace | null | undefined) ?? {};
   }
 
-  /** Events hold ids only; a group's messages are shown to the model with names. */
-  async #named(message: ChatMessage, threadId: string): Promise<ChatMessage> {
+  /** Adds the author's name: events hold ids only, and the model is shown a group's messages with names. */
+  async #withNames(message: ChatMessage, threadId: string): Promise<ChatMessage> {
     const { userId, isBot } = message.author;
     if (this.isDM(threadId) || isBot || userId === "") return message;
-    const names = await this.#namesOf(userId, threadId).catch(() => undefined);
+    const names = await this.#findNames(userId, threadId).catch(() => undefined);
     return names ? { ...message, author: { ...message.author, ...names } } : message;
   }
 
-  async #namesOf(userId: string, threadId: string): Promise<{ userName?: string; fullName?: string }> {
+  async #findNames(userId: string, threadId: string): Promise<{ userName?: string; fullName?: string }> {
     const state = this.#chat?.getState();
     const key = `slack:user:${userId}`;
     const known = (await state?.get(key)) as { userName?: string; fullName?: string } | null | undefined;
@@ -123,10 +123,7 @@ export class SlackAdapter implements ChatAdapter {
     const { user } = (await this.#call("users.info", { user: userId }, { threadId, signal })) as {
       user?: { name?: string; real_name?: string };
     };
-    const names = {
-      ...(user?.name && { userName: user.name }),
-      ...(user?.real_name && { fullName: user.real_name })
-    };
+    const names = { userName: user?.name || undefined, fullName: user?.real_name || undefined };
     await state?.set(key, names, NAME_TTL_MS);
     return names;
   }
@@ -135,17 +132,12 @@ export class SlackAdapter implements ChatAdapter {
     const { channel, threadTs } = slackThread(threadId);
     const files = typeof message === "object" && "markdown" in message ? (message.files ?? []) : [];
     if (files.length > 0) return { id: await this.#share(threadId, files) };
-    const content = {
-      channel,
-      ...(threadTs !== "" && { thread_ts: threadTs }),
-      unfurl_links: false,
-      ...contentOf(message)
-    };
+    const content = { channel, thread_ts: threadTs || undefined, unfurl_links: false, ...encode(message) };
     const { ts } = await this.#call("chat.postMessage", content, { threadId });
     return { id: String(ts) };
   }
 
-  /** Only the last of its calls shows the files: what fails before leaves no trace in the chat. */
+  /** Uploads files. Only the last of its calls shows them: what fails before leaves no trace in the chat. */
   async #share(threadId: string, files: readonly ChatFile[]): Promise<string> {
     const { channel, threadTs } = slackThread(threadId);
     const shared: { id: string; title: string }[] = [];
@@ -159,14 +151,14 @@ export class SlackAdapter implements ChatAdapter {
       await callProvider("upload", url, { method: "POST", headers: { "Content-Type": mimeType }, body: data });
       shared.push({ id: String(place["file_id"]), title: filename });
     }
-    const place = { channel_id: channel, ...(threadTs !== "" && { thread_ts: threadTs }) };
+    const place = { channel_id: channel, thread_ts: threadTs || undefined };
     await this.#call("files.completeUploadExternal", { files: shared, ...place }, { threadId });
     return shared.map(({ id }) => id).join(",");
   }
 
   async editMessage(threadId: string, messageId: string, message: ChatPostable): Promise<void> {
     const { channel } = slackThread(threadId);
-    await this.#call("chat.update", { channel, ts: messageId, ...contentOf(message) }, { threadId });
+    await this.#call("chat.update", { channel, ts: messageId, ...encode(message) }, { threadId });
   }
 
   async deleteMessage(threadId: string, messageId: string): Promise<void> {
@@ -184,13 +176,12 @@ export class SlackAdapter implements ChatAdapter {
 
   rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
     const { url = "", teamId, enterpriseId } = attachment.fetchMetadata ?? {};
-    const workspace = { ...(teamId !== undefined && { teamId }), ...(enterpriseId !== undefined && { enterpriseId }) };
     const fetchData = async () =>
-      fetchFile(checkFileUrl(url, SLACK_HOSTS, this.#options.apiUrl), await this.#authorization(workspace));
+      fetchFile(checkFileUrl(url, SLACK_HOSTS, this.#options.apiUrl), await this.#authorize({ teamId, enterpriseId }));
     return { ...attachment, fetchData };
   }
 
-  async #authorization(workspace: SlackWorkspace): Promise<{ Authorization: string }> {
+  async #authorize(workspace: SlackWorkspace): Promise<{ Authorization: string }> {
     const { token } = this.#options;
     return { Authorization: `Bearer ${typeof token === "function" ? await token(workspace) : token}` };
   }
@@ -200,19 +191,18 @@ export class SlackAdapter implements ChatAdapter {
     body: object,
     { threadId, signal }: { readonly threadId: string; readonly signal?: AbortSignal }
   ): Promise<Record<string, unknown>> {
+    const authorization = await this.#authorize(await this.#recallWorkspace(threadId));
     const isForm = body instanceof URLSearchParams;
     const answer = await callProvider(method, `${this.#options.apiUrl ?? SLACK_API}/${method}`, {
       method: "POST",
-      headers: {
-        ...(await this.#authorization(await this.#workspaceOf(threadId))),
-        ...(!isForm && { "Content-Type": "application/json; charset=utf-8" })
-      },
+      // A form says its type itself.
+      headers: isForm ? authorization : { ...authorization, "Content-Type": "application/json; charset=utf-8" },
       body: isForm ? body : JSON.stringify(body),
-      ...(signal && { signal })
+      signal
     });
     if (answer["ok"] === true) return answer;
     const reason = String(answer["error"] ?? "unknown");
-    throw new ProviderCallError(method, { status: FAILED_THERE.has(reason) ? 503 : 400, reason });
+    throw callFailure(method, { status: FAILED_THERE.has(reason) ? 503 : 400, reason });
   }
 }
 
@@ -220,13 +210,13 @@ function workspaceKey(threadId: string): string {
   return `slack:workspace:${slackThread(threadId).channel}`;
 }
 
-/** Blocks in every case: an update without them would keep those that are there. */
-function contentOf(message: ChatPostable): { text: string; blocks: object[] } {
-  if (typeof message === "object" && "card" in message) return cardOf(message.card);
+/** Makes the content of a message. It always has blocks: an update without them would keep those that are there. */
+function encode(message: ChatPostable): { text: string; blocks: object[] } {
+  if (typeof message === "object" && "card" in message) return encodeCard(message.card);
   const text = typeof message === "string" ? message : message.markdown;
   return { text: withoutBroadcast(text.slice(0, MAX_FALLBACK_CHARS)), blocks: [markdownBlock(text)] };
 }
 
-function cardOf(card: ChatCard): { text: string; blocks: object[] } {
-  return { text: cardText(card).slice(0, MAX_FALLBACK_CHARS), blocks: slackBlocks(card) };
+function encodeCard(card: ChatCard): { text: string; blocks: object[] } {
+  return { text: printCard(card).slice(0, MAX_FALLBACK_CHARS), blocks: slackBlocks(card) };
 }

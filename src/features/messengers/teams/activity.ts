@@ -1,9 +1,7 @@
 // What Teams sends, in the words of the Chat SDK. Pure: it is verified before.
-import { isObject, parseJson } from "../../../util/json.ts";
 import type { ChatAction, ChatAttachment, ChatAuthor, ChatMessage } from "../chat-adapter.ts";
+import { parseFields, readFields, readList, readText, readTime, type Fields } from "../fields.ts";
 import { fromBase64Url, toBase64Url } from "./token.ts";
-
-type Fields = Record<string, unknown>;
 
 export type TeamsWebhook =
   | { readonly kind: "message"; readonly threadId: string; readonly message: ChatMessage }
@@ -13,7 +11,7 @@ export type TeamsWebhook =
 export interface TeamsThread {
   readonly conversation: string;
   readonly serviceUrl: string;
-  /** personal, groupChat or channel. */
+  /** One of personal, groupChat and channel. */
   readonly type: string;
 }
 
@@ -30,64 +28,65 @@ export function teamsThread(threadId: string): TeamsThread {
 }
 
 export function readTeamsWebhook(body: string, userName: string): TeamsWebhook {
-  const parsed = parseJson(body);
-  const activity = parsed.ok ? fieldsOf(parsed.value) : {};
-  const conversation = fieldsOf(activity["conversation"]);
-  const id = textOf(activity["id"]);
-  if (activity["type"] !== "message" || textOf(conversation["id"]) === "" || id === "") return { kind: "other" };
+  const activity = parseFields(body);
+  const conversation = readFields(activity["conversation"]);
+  const id = readText(activity["id"]);
+  if (activity["type"] !== "message" || readText(conversation["id"]) === "" || id === "") return { kind: "other" };
   const threadId = teamsThreadId({
-    conversation: textOf(conversation["id"]),
-    serviceUrl: textOf(activity["serviceUrl"]),
-    type: textOf(conversation["conversationType"])
+    conversation: readText(conversation["id"]),
+    serviceUrl: readText(activity["serviceUrl"]),
+    type: readText(conversation["conversationType"])
   });
-  const value = fieldsOf(activity["value"]);
+  const value = readFields(activity["value"]);
   if (typeof value["actionId"] !== "string") {
-    return { kind: "message", threadId, message: messageOf(activity, userName) };
+    return { kind: "message", threadId, message: readMessage(activity, userName) };
   }
   return {
     kind: "action",
     action: {
       actionId: value["actionId"],
-      value: textOf(value["value"]),
-      messageId: textOf(activity["replyToId"]),
+      value: readText(value["value"]),
+      messageId: readText(activity["replyToId"]),
       threadId,
       triggerId: id,
-      user: authorOf(activity)
+      user: readAuthor(activity)
     }
   };
 }
 
-function messageOf(activity: Fields, userName: string): ChatMessage {
-  const botId = textOf(fieldsOf(activity["recipient"])["id"]);
-  const mentioned = listOf(activity["entities"])
-    .map(fieldsOf)
-    .filter(({ type, mentioned: user }) => type === "mention" && botId !== "" && fieldsOf(user)["id"] === botId);
-  let text = textOf(activity["text"]);
-  for (const { text: mark } of mentioned) if (textOf(mark) !== "") text = text.replaceAll(textOf(mark), `@${userName}`);
-  const sentAt = new Date(textOf(activity["timestamp"]));
+function readMessage(activity: Fields, userName: string): ChatMessage {
+  const botId = readText(readFields(activity["recipient"])["id"]);
+  const mentioned = readList(activity["entities"])
+    .map(readFields)
+    .filter(({ type, mentioned: user }) => type === "mention" && botId !== "" && readFields(user)["id"] === botId);
+  let text = readText(activity["text"]);
+  for (const { text: mark } of mentioned)
+    if (readText(mark) !== "") text = text.replaceAll(readText(mark), `@${userName}`);
   return {
-    id: textOf(activity["id"]),
-    text: plainText(text),
-    author: authorOf(activity),
-    attachments: listOf(activity["attachments"]).map(fieldsOf).flatMap(attachmentOf),
-    ...(!Number.isNaN(sentAt.getTime()) && { metadata: { dateSent: sentAt } }),
-    ...(mentioned.length > 0 && { isMention: true })
+    id: readText(activity["id"]),
+    text: toPlainText(text),
+    author: readAuthor(activity),
+    attachments: readList(activity["attachments"]).map(readFields).flatMap(readAttachment),
+    metadata: { dateSent: readTime(activity["timestamp"]) },
+    isMention: mentioned.length > 0 || undefined
   };
 }
 
-function authorOf(activity: Fields): ChatAuthor {
-  const { id, name, role, aadObjectId } = fieldsOf(activity["from"]);
-  const userId = textOf(aadObjectId) || textOf(id);
+function readAuthor(activity: Fields): ChatAuthor {
+  const { id, name, role, aadObjectId } = readFields(activity["from"]);
+  const userId = readText(aadObjectId) || readText(id);
+  const fullName = readText(name) || undefined;
   return {
     userId,
-    ...(textOf(name) && { userName: textOf(name), fullName: textOf(name) }),
-    isBot: role === "bot" || textOf(id).startsWith("28:"),
-    isMe: textOf(id) !== "" && id === fieldsOf(activity["recipient"])["id"]
+    userName: fullName,
+    fullName,
+    isBot: role === "bot" || readText(id).startsWith("28:"),
+    isMe: readText(id) !== "" && id === readFields(activity["recipient"])["id"]
   };
 }
 
-/** Mentions of others and the little HTML that Teams puts around a text. */
-function plainText(text: string): string {
+/** Makes plain text of mentions of others and of the little HTML that Teams puts around a text. */
+function toPlainText(text: string): string {
   return text
     .replaceAll(/<at[^>]*>([^<]*)<\/at>/g, "@$1")
     .replaceAll(/<\/?(p|div)>|<br\s*\/?>/g, "\n")
@@ -97,20 +96,16 @@ function plainText(text: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** Files have a short-lived address of their own; images are at the service, for the app's token. */
-function attachmentOf({ contentType, contentUrl, content, name }: Fields): ChatAttachment[] {
-  const file = contentType === FILE ? fieldsOf(content) : {};
-  const url = textOf(file["downloadUrl"]) || textOf(contentUrl);
-  const isImage = textOf(contentType).startsWith("image/");
+/** Reads an attachment: files have a short-lived address of their own; images are at the service, for the app's token. */
+function readAttachment({ contentType, contentUrl, content, name }: Fields): ChatAttachment[] {
+  const file = contentType === FILE ? readFields(content) : {};
+  const url = readText(file["downloadUrl"]) || readText(contentUrl);
+  const isImage = readText(contentType).startsWith("image/");
   if (url === "" || !(isImage || contentType === FILE)) return [];
-  const mimeType = isImage ? textOf(contentType).replace("image/*", "image/png") : mimeTypeOf(textOf(file["fileType"]));
-  return [
-    {
-      ...(textOf(name) && { name: textOf(name) }),
-      ...(mimeType !== undefined && { mimeType }),
-      fetchMetadata: { id: textOf(file["uniqueId"]), url }
-    }
-  ];
+  const mimeType = isImage
+    ? readText(contentType).replace("image/*", "image/png")
+    : mimeTypeOf(readText(file["fileType"]));
+  return [{ name: readText(name) || undefined, mimeType, fetchMetadata: { id: readText(file["uniqueId"]), url } }];
 }
 
 function mimeTypeOf(fileType: string): string | undefined {
@@ -126,16 +121,4 @@ function mimeTypeOf(fileType: string): string | undefined {
     json: "application/json"
   };
   return known[fileType.toLowerCase()];
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isObject(value) ? value : {};
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

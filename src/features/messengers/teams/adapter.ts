@@ -1,11 +1,11 @@
 // Teams as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
 import { encodeBase64 } from "../../../util/bytes.ts";
 import type { ChatAdapter, ChatAttachment, ChatFile, ChatPostable, CollectingChat } from "../chat-adapter.ts";
-import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../provider-call.ts";
+import { callFailure, callProvider, checkFileUrl, fetchFile } from "../provider-call.ts";
 import { readTeamsWebhook, teamsThread } from "./activity.ts";
-import { adaptiveCard } from "./adaptive-card.ts";
+import { encodeAdaptiveCard } from "./adaptive-card.ts";
 
-/** `tenantId`: of a single-tenant app. */
+/** Gives an access token. `tenantId` is that of a single-tenant app. */
 export type TeamsToken = (scope: string, tenantId?: string) => string | Promise<string>;
 
 export interface TeamsAdapterOptions {
@@ -14,23 +14,23 @@ export interface TeamsAdapterOptions {
   /** The app's secret; or `token`, which is asked for an access token with every call. */
   readonly appPassword?: string;
   readonly token?: TeamsToken;
-  /** Of a single-tenant app. */
+  /** The tenant of a single-tenant app. */
   readonly tenantId?: string;
-  /** Where answers may be sent beside Microsoft's own services. */
+  /** Addresses that answers may be sent to beside Microsoft's own services. */
   readonly serviceUrls?: readonly string[];
 }
 
 const LOGIN = "https://login.microsoftonline.com";
 const SCOPE = "https://api.botframework.com/.default";
 const CARD = "application/vnd.microsoft.card.adaptive";
-/** The app's token is sent to these hosts only. */
+/** The hosts that the app's token is sent to. */
 const SERVICE_HOSTS = /^(smba\.trafficmanager\.net|(.+\.)?botframework\.(com|us)|(.+\.)?teams\.microsoft\.(com|us))$/;
-/** Where users' files are, by addresses that hold the permission to read them. */
+/** The hosts of users' files, whose addresses hold the permission to read them. */
 const FILE_HOSTS = /\.sharepoint(-df)?\.(com|us)$/;
-/** Bots may put these into a message. Other files need the user's consent and a place in OneDrive. */
+/** Types that bots may put into a message. Other files need the user's consent and a place in OneDrive. */
 const INLINE_IMAGES = /^image\/(png|jpeg|gif)$/;
 const INLINE_BYTES = 1_000_000;
-/** A token is renewed before its end. */
+/** How long before its end a token is renewed. */
 const RENEW_BEFORE_MS = 300_000;
 
 export class TeamsAdapter implements ChatAdapter {
@@ -55,20 +55,20 @@ export class TeamsAdapter implements ChatAdapter {
   }
 
   async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {
-    const { id } = await this.#activities(threadId, { method: "POST", body: contentOf(message) });
+    const { id } = await this.#call(threadId, { method: "POST", body: encode(message) });
     return { id: String(id) };
   }
 
   async editMessage(threadId: string, messageId: string, message: ChatPostable): Promise<void> {
-    await this.#activities(threadId, { method: "PUT", messageId, body: { id: messageId, ...contentOf(message) } });
+    await this.#call(threadId, { method: "PUT", messageId, body: { id: messageId, ...encode(message) } });
   }
 
   async deleteMessage(threadId: string, messageId: string): Promise<void> {
-    await this.#activities(threadId, { method: "DELETE", messageId });
+    await this.#call(threadId, { method: "DELETE", messageId });
   }
 
   async startTyping(threadId: string): Promise<void> {
-    await this.#activities(threadId, { method: "POST", body: { type: "typing" } });
+    await this.#call(threadId, { method: "POST", body: { type: "typing" } });
   }
 
   isDM(threadId: string): boolean {
@@ -79,28 +79,29 @@ export class TeamsAdapter implements ChatAdapter {
     return threadId;
   }
 
-  /** Images are at the service, for the app's token; files have an address of their own. */
+  /** Makes the attachment fetchable: images are at the service, for the app's token; files have an address of their own. */
   rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
     const { url = "" } = attachment.fetchMetadata ?? {};
     const fetchData = async () =>
-      this.#isService(url) ? fetchFile(url, await this.#authorization()) : fetchFile(checkFileUrl(url, FILE_HOSTS), {});
+      this.#isService(url) ? fetchFile(url, await this.#authorize()) : fetchFile(checkFileUrl(url, FILE_HOSTS), {});
     return { ...attachment, fetchData };
   }
 
-  async #activities(
+  /** Calls the service about an activity of a conversation. */
+  async #call(
     threadId: string,
     { method, messageId, body }: { method: string; messageId?: string; body?: object }
   ): Promise<Record<string, unknown>> {
     const { serviceUrl, conversation } = teamsThread(threadId);
     if (!this.#isService(serviceUrl)) {
-      throw new ProviderCallError("An activity", { status: 403, reason: "the service is not Microsoft's" });
+      throw callFailure("An activity", { status: 403, reason: "the service is not Microsoft's" });
     }
     const path = `v3/conversations/${encodeURIComponent(conversation)}/activities`;
     const place = messageId === undefined ? path : `${path}/${encodeURIComponent(messageId)}`;
     return callProvider(`${method} activities`, `${serviceUrl.replace(/\/?$/, "/")}${place}`, {
       method,
-      headers: { ...(await this.#authorization()), "Content-Type": "application/json" },
-      ...(body && { body: JSON.stringify(body) })
+      headers: { ...(await this.#authorize()), "Content-Type": "application/json" },
+      body: body && JSON.stringify(body)
     });
   }
 
@@ -111,12 +112,13 @@ export class TeamsAdapter implements ChatAdapter {
     return isGiven || (protocol === "https:" && SERVICE_HOSTS.test(hostname));
   }
 
-  async #authorization(): Promise<Record<string, string>> {
+  async #authorize(): Promise<Record<string, string>> {
     const { token, tenantId } = this.#options;
-    return { Authorization: `Bearer ${token ? await token(SCOPE, tenantId) : await this.#ownToken()}` };
+    return { Authorization: `Bearer ${token ? await token(SCOPE, tenantId) : await this.#renewToken()}` };
   }
 
-  async #ownToken(): Promise<string> {
+  /** Gives the app's own token, a new one if the last is about to end. */
+  async #renewToken(): Promise<string> {
     if (this.#token && this.#token.until > Date.now()) return this.#token.value;
     const { appId, appPassword = "", tenantId = "botframework.com" } = this.#options;
     const answer = await callProvider("token", `${LOGIN}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`, {
@@ -134,24 +136,24 @@ export class TeamsAdapter implements ChatAdapter {
   }
 }
 
-/** Attachments in every case: an edit without them would keep a card. */
-function contentOf(message: ChatPostable): object {
+/** Makes the content of a message. It always has attachments: an edit without them would keep a card. */
+function encode(message: ChatPostable): object {
   if (typeof message === "string") return { type: "message", textFormat: "plain", text: message, attachments: [] };
   if ("markdown" in message) {
-    const attachments = (message.files ?? []).map(inlineImage);
+    const attachments = (message.files ?? []).map(encodeImage);
     return { type: "message", textFormat: "markdown", text: message.markdown, attachments };
   }
   const { card } = message;
   return {
     type: "message",
     summary: card.title ?? "",
-    attachments: [{ contentType: CARD, content: adaptiveCard(card) }]
+    attachments: [{ contentType: CARD, content: encodeAdaptiveCard(card) }]
   };
 }
 
-function inlineImage({ data, filename, mimeType }: ChatFile): object {
+function encodeImage({ data, filename, mimeType }: ChatFile): object {
   if (!INLINE_IMAGES.test(mimeType) || data.byteLength > INLINE_BYTES) {
-    throw new ProviderCallError("A file", { status: 400, reason: "a bot can send only images of up to 1 MB" });
+    throw callFailure("A file", { status: 400, reason: "a bot can send only images of up to 1 MB" });
   }
   const contentUrl = `data:${mimeType};base64,${encodeBase64(new Uint8Array(data))}`;
   return { contentType: mimeType, name: filename, contentUrl };

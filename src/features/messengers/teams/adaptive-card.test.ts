@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { adaptiveCard } from "./adaptive-card.ts";
+import { encodeAdaptiveCard } from "./adaptive-card.ts";
 
 test("each line of a plain text is an element without Markdown; a text of the class has it", () => {
-  const card = adaptiveCard({
+  const card = encodeAdaptiveCard({
     type: "card",
     title: "Send it?",
     children: [

@@ -2,7 +2,7 @@
 import { buttonsOf, cardBlocks, type CardBlock, type CardButton, type CardLink } from "../card.ts";
 import type { ChatCard } from "../chat-adapter.ts";
 
-export function adaptiveCard(card: ChatCard): object {
+export function encodeAdaptiveCard(card: ChatCard): object {
   const blocks = cardBlocks(card);
   return {
     type: "AdaptiveCard",
@@ -10,18 +10,18 @@ export function adaptiveCard(card: ChatCard): object {
     version: "1.5",
     body: [
       ...(card.title === undefined ? [] : [{ type: "TextBlock", text: card.title, weight: "Bolder", wrap: true }]),
-      ...bodyOf(blocks)
+      ...encodeBody(blocks)
     ],
-    actions: buttonsOf(blocks).map(actionOf)
+    actions: buttonsOf(blocks).map(encodeButton)
   };
 }
 
-/** A divider is a line above the element that follows it. */
-function bodyOf(blocks: readonly CardBlock[]): object[] {
+/** Encodes blocks; a divider is a line above the element that follows it. */
+function encodeBody(blocks: readonly CardBlock[]): object[] {
   let separator = false;
   return blocks.flatMap((block) => {
     if (block.kind === "divider") separator = true;
-    const [first, ...rest] = elementsOf(block);
+    const [first, ...rest] = encodeBlock(block);
     if (!first) return [];
     const shown = separator ? { ...first, separator } : first;
     separator = false;
@@ -29,10 +29,10 @@ function bodyOf(blocks: readonly CardBlock[]): object[] {
   });
 }
 
-function elementsOf(block: CardBlock): object[] {
+function encodeBlock(block: CardBlock): object[] {
   switch (block.kind) {
     case "text":
-      return block.isPlain ? plainLines(block.text) : [{ type: "TextBlock", text: block.text, wrap: true }];
+      return block.isPlain ? encodeLines(block.text) : [{ type: "TextBlock", text: block.text, wrap: true }];
     case "image":
       return [{ type: "Image", url: block.url, altText: block.alt }];
     case "fields":
@@ -43,23 +43,23 @@ function elementsOf(block: CardBlock): object[] {
   }
 }
 
-/** A TextRun has no Markdown. Each line is an element: within one, Teams may join lines. */
-function plainLines(text: string): object[] {
+/** Encodes a plain text: a TextRun has no Markdown. Each line is an element: within one, Teams may join lines. */
+function encodeLines(text: string): object[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line, index) => ({
     type: "RichTextBlock",
-    ...(index > 0 && { spacing: "None" }),
+    spacing: index > 0 ? "None" : undefined,
     inlines: [{ type: "TextRun", text: line }]
   }));
 }
 
-function actionOf(button: CardButton | CardLink): object {
+function encodeButton(button: CardButton | CardLink): object {
   if ("url" in button) return { type: "Action.OpenUrl", title: button.label, url: button.url };
   const { id, label, value, style } = button;
   return {
     type: "Action.Submit",
     title: label,
-    ...(style && { style: style === "danger" ? "destructive" : "positive" }),
+    style: style && (style === "danger" ? "destructive" : "positive"),
     data: { actionId: id, value }
   };
 }

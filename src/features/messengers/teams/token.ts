@@ -1,7 +1,8 @@
 // Whether a webhook is Microsoft's: a token that the Bot Framework signed for this app, checked before the body is parsed;
 // and whether it is about a user of Teams, of a tenant that the bot is for.
 // The keys are fetched once a day, and again for a key that is not known, at most once a minute.
-import { isObject, parseJson } from "../../../util/json.ts";
+import { decodeBase64, encodeBase64, encodeText } from "../../../util/bytes.ts";
+import { parseFields, readFields, type Fields } from "../fields.ts";
 import { callProvider } from "../provider-call.ts";
 
 const OPEN_ID_URL = "https://login.botframework.com/v1/.well-known/openidconfiguration";
@@ -9,32 +10,30 @@ const ISSUER = "https://api.botframework.com";
 const SKEW_S = 300;
 const KEYS_TTL_MS = 24 * 3_600_000;
 const REFRESH_PAUSE_MS = 60_000;
-/** Webhooks wait for the keys; one that gets none is answered 500. */
+/** How long webhooks wait for the keys; one that gets none is answered 500. */
 const FETCH_LIMIT_MS = 10_000;
 const RSA = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
 
-type Fields = Record<string, unknown>;
-
 export interface TeamsTokenOptions {
   readonly appId: string;
-  /** Whose users are answered. Default: every tenant's that has the app. */
+  /** Tenants whose users are answered. Default: every tenant that has the app. */
   readonly tenants?: readonly string[];
-  /** Default: the Bot Framework's. */
+  /** The address at which the keys are found. Default: the Bot Framework's. */
   readonly openIdUrl?: string;
 }
 
-/** Of the Bot Framework's channels the one whose users have signed in. In others, such as a web chat, a sender says who it is. */
+/** The channel of the Bot Framework whose users have signed in. In others, such as a web chat, a sender says who it is. */
 const CHANNEL = "msteams";
 
+/** Makes the check of a webhook. */
 export function teamsTokenVerifier(options: TeamsTokenOptions): (request: Request) => Promise<boolean> {
   const keys = new SigningKeys(options.openIdUrl ?? OPEN_ID_URL);
   return async (request) => {
     const [scheme, token = ""] = (request.headers.get("Authorization") ?? "").split(" ");
     if (scheme?.toLowerCase() !== "bearer") return false;
-    const verified = await verifiedClaims(token, keys);
+    const verified = await verify(token, keys);
     if (!verified || !areCurrent(verified.claims, options.appId)) return false;
-    const parsed = parseJson(await request.text());
-    const activity = parsed.ok ? fieldsOf(parsed.value) : {};
+    const activity = parseFields(await request.text());
     if (activity["channelId"] !== CHANNEL || !isEndorsed(verified.key)) return false;
     if (options.tenants && !isOfTenants(activity, options.tenants)) return false;
     const { serviceUrl } = activity;
@@ -44,34 +43,31 @@ export function teamsTokenVerifier(options: TeamsTokenOptions): (request: Reques
   };
 }
 
-/** Some keys sign for some channels only. */
+/** Whether a key may sign for the channel: some keys sign for some channels only. */
 function isEndorsed({ endorsements }: SigningKey): boolean {
   return endorsements === undefined || endorsements.includes(CHANNEL);
 }
 
-/** An activity names its tenant in two places; neither may name another one. */
+/** Whether an activity is of one of these tenants. It names its tenant in two places; neither may name another one. */
 function isOfTenants({ conversation, channelData }: Fields, tenants: readonly string[]): boolean {
-  const named = [fieldsOf(conversation)["tenantId"], fieldsOf(fieldsOf(channelData)["tenant"])["id"]];
+  const named = [readFields(conversation)["tenantId"], readFields(readFields(channelData)["tenant"])["id"]];
   const given = named.filter((tenant) => tenant !== undefined);
   return given.length > 0 && given.every((tenant) => tenants.some((known) => known === tenant));
 }
 
-function fieldsOf(value: unknown): Fields {
-  return isObject(value) ? value : {};
-}
-
-async function verifiedClaims(
+/** Verifies the signature of a token. Undefined: no known key signed it. */
+async function verify(
   token: string,
   keys: SigningKeys
 ): Promise<{ readonly claims: Fields; readonly key: SigningKey } | undefined> {
   const [header = "", payload = "", signature = "", ...rest] = token.split(".");
-  const { alg, kid } = decoded(header);
+  const { alg, kid } = decode(header);
   if (alg !== "RS256" || typeof kid !== "string" || rest.length > 0) return undefined;
   const key = await keys.get(kid);
   const bytes = fromBase64Url(signature);
   if (!key || !bytes) return undefined;
   const isSigned = await crypto.subtle.verify(RSA, key.key, bytes, new TextEncoder().encode(`${header}.${payload}`));
-  return isSigned ? { claims: decoded(payload), key } : undefined;
+  return isSigned ? { claims: decode(payload), key } : undefined;
 }
 
 function areCurrent({ iss, aud, exp, nbf }: Fields, appId: string): boolean {
@@ -102,7 +98,7 @@ class SigningKeys {
     return this.#keys.get(kid);
   }
 
-  /** A failure is the webhook's, unless the key is known. */
+  /** Fetches the keys again. A failure is the webhook's, unless the key is known. */
   async #refresh(isKnown: boolean): Promise<void> {
     this.#fetching ??= this.#fetch().finally(() => (this.#fetching = undefined));
     try {
@@ -122,23 +118,21 @@ class SigningKeys {
       if (jwk.kty !== "RSA" || jwk.kid === undefined) continue;
       const { kty = "RSA", n = "", e = "", endorsements } = jwk;
       const key = await crypto.subtle.importKey("jwk", { kty, n, e }, RSA, false, ["verify"]);
-      imported.set(jwk.kid, { key, ...(Array.isArray(endorsements) && { endorsements }) });
+      imported.set(jwk.kid, { key, endorsements: Array.isArray(endorsements) ? endorsements : undefined });
     }
     this.#keys = imported;
     this.#fetchedAt = Date.now();
   }
 }
 
-function decoded(part: string): Fields {
-  const bytes = fromBase64Url(part);
-  const parsed = bytes && parseJson(new TextDecoder().decode(bytes));
-  return parsed?.ok && isObject(parsed.value) ? parsed.value : {};
+function decode(part: string): Fields {
+  return parseFields(new TextDecoder().decode(fromBase64Url(part)));
 }
 
+/** Undefined for a text that is not base64. */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    return decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {
     // Not base64.
     return undefined;
@@ -146,6 +140,5 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined
 }
 
 export function toBase64Url(text: string): string {
-  const binary = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return encodeBase64(encodeText(text)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
