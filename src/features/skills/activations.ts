@@ -3,7 +3,7 @@
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 
-/** Skills that stay active; the one that was activated longest ago gives way. */
+/** The most skills that stay active; the one that was activated longest ago is dropped. */
 export const MAX_ACTIVE_SKILLS = 32;
 
 export const ACTIVATION_TABLES: readonly TableDefinition[] = [
@@ -47,7 +47,7 @@ export class Activations {
     );
   }
 
-  /** Newest first. */
+  /** Lists the activations, the newest first. */
   list(): SkillActivation[] {
     return this.#sql.all("SELECT name, tool_call_id, message_id FROM cf_active_skills ORDER BY id DESC").map((row) => ({
       name: String(row["name"]),

@@ -1,8 +1,9 @@
-// Skills in a tree of files that can change while the agent lives: a bucket, a folder of the workspace, a folder on disk.
-// Listing reads only the SKILL.md files that are new or changed; resources are read when they are asked for. A file that
+// Skills in a tree of files that can change while the agent lives: a bucket, a folder of the workspace, a folder on disk. A
+// listing reads only the SKILL.md files that are new or changed; resources are read when they are asked for. A file that
 // cannot be used costs its own skill and is named in the diagnostics.
 import { encodeText } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
+import { sha256Hex } from "../../util/hex.ts";
 import { diagnosticsOf, MAX_SKILL_BYTES, readSkillMarkdown, type ReadSkill } from "./markdown.ts";
 import { describeResource, isResourcePath, MAX_RESOURCE_BYTES, resourceOf, SKILL_FILE } from "./resource.ts";
 import {
@@ -15,23 +16,23 @@ import {
   type SkillSource
 } from "./skill.ts";
 
-/** Files of a source that are looked at; those behind them do not exist for it. */
+/** The most files of a source that are looked at; those behind them do not exist for it. */
 export const MAX_SOURCE_FILES = 10_000;
 /** SKILL.md files that are read at once. */
 const READS_AT_ONCE = 8;
 const DEFAULT_REFRESH_MS = 60_000;
 
 export interface SkillFile {
-  /** Relative to the root of the source: "<directory>/SKILL.md", "<directory>/references/a.md". */
+  /** The path relative to the root of the source: "<directory>/SKILL.md", "<directory>/references/a.md". */
   readonly path: string;
   readonly size: number;
-  /** Differs when the content may differ. */
+  /** A text that differs when the content may differ. */
   readonly tag: string;
 }
 
-/** The tree. */
+/** The tree of a source. */
 export interface SkillFiles {
-  /** At most MAX_SOURCE_FILES; more are cut by the caller. */
+  /** Lists the files; the caller cuts those beyond MAX_SOURCE_FILES. */
   list(): Promise<readonly SkillFile[]>;
   read(path: string): Promise<Uint8Array | null>;
 }
@@ -42,7 +43,7 @@ export interface DirectoryOptions {
   /** Names of the skills that are taken; all by default. */
   readonly skills?: readonly string[];
   readonly fingerprint?: "metadata" | "content";
-  /** The listing is at least this old before it is made again; 0: before every turn. */
+  /** How old the listing is, at least, before it is made again; 0: before every turn. */
   readonly refreshIntervalMs?: number;
   readonly now?: () => number;
 }
@@ -55,7 +56,7 @@ interface Indexed {
 
 interface Index {
   readonly byName: ReadonlyMap<string, Indexed>;
-  /** In the order of their directories. */
+  /** The skills in the order of their directories. */
   readonly listed: readonly SkillDescriptor[];
   readonly fingerprint: string;
   readonly diagnostics: readonly SkillDiagnostic[];
@@ -64,9 +65,9 @@ interface Index {
 export class DirectorySource implements SkillSource {
   readonly id: string;
   readonly #options: DirectoryOptions;
-  /** By path and tag, so that an unchanged file is read once. */
+  /** The SKILL.md files that were read, by path and tag: an unchanged one is read once. */
   #parsed = new Map<string, ReadSkill>();
-  #index: Index | undefined;
+  #known: Index | undefined;
   #indexing: Promise<Index> | undefined;
   #indexedAt = 0;
 
@@ -76,24 +77,24 @@ export class DirectorySource implements SkillSource {
   }
 
   get fingerprint(): string {
-    return this.#index?.fingerprint ?? this.id;
+    return this.#known?.fingerprint ?? this.id;
   }
 
   get diagnostics(): readonly SkillDiagnostic[] {
-    return this.#index?.diagnostics ?? [];
+    return this.#known?.diagnostics ?? [];
   }
 
   async list(): Promise<readonly SkillDescriptor[]> {
-    return (await this.#current()).listed;
+    return (await this.#readIndex()).listed;
   }
 
   async load(name: string): Promise<SkillContent | null> {
-    const found = (await this.#current()).byName.get(name);
+    const found = (await this.#readIndex()).byName.get(name);
     return found ? { ...found.skill, resources: found.resources } : null;
   }
 
   async readResource(name: string, path: string): Promise<SkillResource | null> {
-    const found = (await this.#current()).byName.get(name);
+    const found = (await this.#readIndex()).byName.get(name);
     const described = found?.resources.find((resource) => resource.path === path);
     // The path is one of the listing, so it cannot leave the directory.
     if (!found || !described || (described.size ?? 0) > MAX_RESOURCE_BYTES) return null;
@@ -104,26 +105,27 @@ export class DirectorySource implements SkillSource {
   /** Makes the listing again when it is old enough. */
   async refresh(): Promise<void> {
     const { refreshIntervalMs = DEFAULT_REFRESH_MS } = this.#options;
-    if (this.#index && this.#now() - this.#indexedAt < refreshIntervalMs) return;
+    if (this.#known && this.#now() - this.#indexedAt < refreshIntervalMs) return;
     await this.#reindex();
   }
 
-  async #current(): Promise<Index> {
+  /** Gives the listing, and makes one if there is none or it is too old. */
+  async #readIndex(): Promise<Index> {
     const { refreshIntervalMs = DEFAULT_REFRESH_MS } = this.#options;
     // Where every turn makes a listing, what the turn asks for is answered from it.
     const isOld = refreshIntervalMs > 0 && this.#now() - this.#indexedAt >= refreshIntervalMs;
-    return this.#index && !isOld ? this.#index : await this.#reindex();
+    return this.#known && !isOld ? this.#known : await this.#reindex();
   }
 
   #now(): number {
     return (this.#options.now ?? Date.now)();
   }
 
-  /** Callers that come while one runs share it. */
+  /** Makes the listing. Callers that come while one is made share it. */
   #reindex(): Promise<Index> {
     this.#indexing ??= this.#makeIndex()
       .then((index) => {
-        this.#index = index;
+        this.#known = index;
         this.#indexedAt = this.#now();
         return index;
       })
@@ -157,9 +159,9 @@ export class DirectorySource implements SkillSource {
       }
       used.push(...members);
       const described = { ...skill, ...descriptorOf(skill), sourceId: this.id };
-      byName.set(skill.name, { directory, skill: described, resources: resourcesOf(directory, members) });
+      byName.set(skill.name, { directory, skill: described, resources: describeResources(directory, members) });
     }
-    const hash = await (fingerprint === "content" ? this.#contentHash(used) : hashOf(used.map(metadataLine)));
+    const hash = await (fingerprint === "content" ? this.#hashContents(used) : hashLines(used.map(printMetadata)));
     const listed = [...byName.values()].map(({ skill }) => descriptorOf(skill));
     return { byName, listed, fingerprint: `${this.id}:${hash}`, diagnostics };
   }
@@ -205,17 +207,17 @@ export class DirectorySource implements SkillSource {
     }
   }
 
-  async #contentHash(used: readonly SkillFile[]): Promise<string> {
+  async #hashContents(used: readonly SkillFile[]): Promise<string> {
     const lines: string[] = [];
     for (const file of used) {
       const bytes = file.size > MAX_RESOURCE_BYTES ? null : await this.#options.files.read(file.path);
-      lines.push(bytes === null ? metadataLine(file) : `${file.path} ${await hashOfBytes(bytes)}`);
+      lines.push(bytes === null ? printMetadata(file) : `${file.path} ${await sha256Hex(bytes)}`);
     }
-    return await hashOf(lines);
+    return await hashLines(lines);
   }
 }
 
-/** Directories exactly one level below the root, each with what is in it. */
+/** Groups files by the directories exactly one level below the root. */
 function groupByDirectory(files: readonly SkillFile[]): Map<string, SkillFile[]> {
   const found = new Map<string, SkillFile[]>();
   for (const file of files) {
@@ -228,22 +230,17 @@ function groupByDirectory(files: readonly SkillFile[]): Map<string, SkillFile[]>
   return found;
 }
 
-function resourcesOf(directory: string, members: readonly SkillFile[]): SkillResourceDescriptor[] {
+function describeResources(directory: string, members: readonly SkillFile[]): SkillResourceDescriptor[] {
   return members
     .map(({ path, size }) => ({ path: path.slice(directory.length + 1), size }))
     .filter(({ path }) => path !== SKILL_FILE)
     .map(({ path, size }) => describeResource(path, size));
 }
 
-function metadataLine({ path, size, tag }: SkillFile): string {
+function printMetadata({ path, size, tag }: SkillFile): string {
   return `${path} ${size} ${tag}`;
 }
 
-function hashOf(lines: readonly string[]): Promise<string> {
-  return hashOfBytes(encodeText(lines.join("\n")));
-}
-
-export async function hashOfBytes(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", bytes.slice());
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+function hashLines(lines: readonly string[]): Promise<string> {
+  return sha256Hex(encodeText(lines.join("\n")));
 }

@@ -18,11 +18,7 @@ export class SkillFormatError extends ThinkError {
 /** A script could not be started, ended with an error, or was stopped. */
 export class SkillScriptError extends ThinkError {
   constructor(message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
-    super({
-      code: "skill-script",
-      message,
-      hint: options.hint ?? "The message is what the model reads.",
-      ...(options.cause !== undefined && { cause: options.cause })
-    });
+    const { hint = "The message is what the model reads.", cause } = options;
+    super({ code: "skill-script", message, hint, cause });
   }
 }

@@ -4,60 +4,52 @@
 // What was activated is in the transcript. A row per active skill says where, so that the instructions can be put into the
 // prompt when the transcript no longer shows them: after a compaction, or behind the byte budget of the history.
 import { isToolPart } from "../../model/index.ts";
-import type { Session } from "../../session/session.ts";
-import { activationText } from "./activation.ts";
+import { printSkill } from "./activation.ts";
 import { Activations, ACTIVATION_TABLES, type SkillActivation } from "./activations.ts";
 import { SkillRegistry } from "./registry.ts";
-import type { TurnEngine } from "../../turn/engine.ts";
+import { ACTIVATE_SKILL, READ_SKILL_RESOURCE, RUN_SKILL_SCRIPT } from "./tools.ts";
 import type { TurnView } from "../../turn/turn.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
-import type { Feature, TurnPart } from "../../feature/feature.ts";
+import type { CallOwner, Feature, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { SkillsMembers } from "./capability.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
-const ACTIVATE = "activate_skill";
-/** Characters of instructions that are put back into the prompt: of one skill, and of all. */
+/** The most characters of one skill that are put back into the prompt. */
 const MAX_RESTORED_CHARS = 20_000;
+/** The most characters of all skills that are put back. */
 const MAX_ALL_RESTORED_CHARS = 60_000;
 
-type SkillSession = Pick<Session, "store">;
-
-export function skillsFeature(services: ChatServices): Feature {
-  const skills = new AgentSkills(services);
-  return {
-    name: "skills",
-    tables: ACTIVATION_TABLES,
-    toolNames: [ACTIVATE, "read_skill_resource", "run_skill_script"],
-    inTurn: (turn) => skills.inTurn(turn),
-    calls: {
-      keepOutput: ({ toolName, input, output }) => {
-        const isKept = toolName === ACTIVATE && isObject(input) && `${output}`.startsWith("<skill_content ");
-        return isKept ? `${ACTIVATE} ${input["name"]}` : undefined;
-      }
-    },
-    cleared: () => skills.activations.clear()
+export class SkillsFeature implements Feature {
+  readonly name = "skills";
+  readonly tables = ACTIVATION_TABLES;
+  readonly toolNames = [ACTIVATE_SKILL, READ_SKILL_RESOURCE, RUN_SKILL_SCRIPT];
+  /** Instructions stay whole in the history, however old the call is. */
+  readonly calls: CallOwner = {
+    keepOutput: ({ toolName, input, output }) => {
+      const isKept = toolName === ACTIVATE_SKILL && isObject(input) && `${output}`.startsWith("<skill_content ");
+      return isKept ? `${ACTIVATE_SKILL} ${input["name"]}` : undefined;
+    }
   };
-}
-
-class AgentSkills {
-  readonly activations: Activations;
-  readonly #session: SkillSession;
+  readonly #activations: Activations;
+  readonly #services: ChatServices;
   readonly #agent: SkillsMembers;
-  readonly #turns: TurnEngine;
   readonly #warnings = new WarnOnce((message) => console.warn(`[skills] ${message}`));
   #registry: SkillRegistry | undefined;
 
-  constructor({ agent, sql, session, turns }: ChatServices) {
-    this.#turns = turns;
+  constructor(services: ChatServices) {
+    this.#services = services;
     // Only agents with these members open it.
-    this.#agent = agent as SkillsMembers;
-    this.#session = session;
-    this.activations = new Activations(sql);
+    this.#agent = services.agent as SkillsMembers;
+    this.#activations = new Activations(services.sql);
   }
 
-  /** Never throws: a turn goes on without what could not be had. */
+  cleared(): void {
+    this.#activations.clear();
+  }
+
+  /** Gives a turn the catalogue and the tools. Never throws: a turn goes on without what could not be had. */
   async inTurn(turn: TurnView): Promise<TurnPart | undefined> {
     try {
       const registry = (this.#registry ??= await this.#open());
@@ -67,9 +59,9 @@ class AgentSkills {
       const { catalogPrompt } = registry.snapshot();
       if (catalogPrompt === null) return undefined;
       const tools = await registry.tools({
-        onActivate: ({ name }, toolCallId) => this.activations.add({ name, toolCallId, messageId: turn.messageId })
+        onActivate: ({ name }, toolCallId) => this.#activations.add({ name, toolCallId, messageId: turn.messageId })
       });
-      const restored = await this.#restored(registry);
+      const restored = await this.#restore(registry);
       const catalog = { label: registry.contextLabel, text: catalogPrompt };
       return { tools: { skills: tools }, prompt: [catalog, ...restored] };
     } catch (error) {
@@ -84,9 +76,9 @@ class AgentSkills {
     return new SkillRegistry(sources, this.#agent.getSkillScriptRunner());
   }
 
-  /** The instructions of skills that were activated where the model no longer sees it. */
-  async #restored(registry: SkillRegistry): Promise<{ label: string; text: string }[]> {
-    const hidden = this.#hidden();
+  /** Prints the instructions of skills that were activated where the model no longer sees it. */
+  async #restore(registry: SkillRegistry): Promise<{ label: string; text: string }[]> {
+    const hidden = this.#findHidden();
     if (hidden.length === 0) return [];
     const texts: string[] = [];
     let left = MAX_ALL_RESTORED_CHARS;
@@ -95,7 +87,7 @@ class AgentSkills {
         this.#warnings.warn(`The active skill "${name}" could not be loaded: ${errorMessage(error)}`);
         return null;
       });
-      const text = skill && activationText(skill, MAX_RESTORED_CHARS);
+      const text = skill && printSkill(skill, MAX_RESTORED_CHARS);
       if (!text || text.length > left) continue;
       left -= text.length;
       texts.push(text);
@@ -104,12 +96,12 @@ class AgentSkills {
     return texts.length === 0 ? [] : [{ label: "active_skills", text: [lead, ...texts].join("\n\n") }];
   }
 
-  /** Newest first. Those of other branches are left out. */
-  #hidden(): SkillActivation[] {
-    const known = this.activations.list();
+  /** Finds the activations that the model no longer sees, the newest first. Those of other branches are left out. */
+  #findHidden(): SkillActivation[] {
+    const known = this.#activations.list();
     if (known.length === 0) return [];
     const shown = new Set(
-      this.#turns
+      this.#services.turns
         .transcript()
         .flatMap(({ parts }) => parts.flatMap((part) => (isToolPart(part) ? part.toolCallId : [])))
     );
@@ -117,7 +109,7 @@ class AgentSkills {
   }
 
   #isOnPath(messageId: string): boolean {
-    const { store } = this.#session;
+    const { store } = this.#services.session;
     // A store of the user's cannot be asked for branches.
     if (!store) return true;
     const header = store.rows.header(messageId);

@@ -1,9 +1,9 @@
-// Skills that are part of the program: what the import "everthink:skills" and `everthink skills build` make.
+// Skills that are part of the program: the import "everthink:skills" and `everthink skills build` make them.
 import { isResourcePath } from "./resource.ts";
 import { descriptorOf, type SkillManifest, type SkillResource, type SkillSource } from "./skill.ts";
 
 /**
- * Skills that are held in memory.
+ * Makes a source of skills that are held in memory.
  *
  * @example
  * const source = fromManifest({
@@ -24,16 +24,15 @@ export function fromManifest(manifest: SkillManifest): SkillSource {
     load: async (name) => {
       const skill = byName.get(name);
       if (!skill) return null;
-      const resources = visible(skill.resources).map(({ content: _content, ...described }) => described);
+      const resources = withoutBadPaths(skill.resources).map(({ content: _content, ...described }) => described);
       const { body, rawContent } = skill;
-      const content = { body, ...(rawContent !== undefined && { rawContent }) };
-      return { ...descriptorOf(skill), sourceId: id, ...content, resources };
+      return { ...descriptorOf(skill), sourceId: id, body, rawContent, resources };
     },
     readResource: async (name, path) =>
-      visible(byName.get(name)?.resources).find((resource) => resource.path === path) ?? null
+      withoutBadPaths(byName.get(name)?.resources).find((resource) => resource.path === path) ?? null
   };
 }
 
-function visible(resources: readonly SkillResource[] = []): SkillResource[] {
+function withoutBadPaths(resources: readonly SkillResource[] = []): SkillResource[] {
   return resources.filter(({ path }) => isResourcePath(path));
 }

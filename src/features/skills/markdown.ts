@@ -1,20 +1,19 @@
-// SKILL.md: front matter and instructions, as https://agentskills.io describes them. What makes a skill unusable is told
-// apart from what is only against the rules; both come with the line.
+// SKILL.md: front matter and instructions, as https://agentskills.io describes them. A problem that makes a skill unusable is
+// distinguished from one that is only against the rules; both come with the line.
 import { LineCounter, parseDocument } from "yaml";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
 import { SkillFormatError } from "./errors.ts";
-import { MAX_DESCRIPTION_CHARS } from "./markdown-limits.ts";
 import { SKILL_FILE } from "./resource.ts";
-import type { SkillContent, SkillDiagnostic } from "./skill.ts";
+import { MAX_DESCRIPTION_CHARS, type SkillContent, type SkillDiagnostic } from "./skill.ts";
 
-/** A larger SKILL.md is left out. */
+/** The most bytes of a SKILL.md; a larger one is left out. */
 export const MAX_SKILL_BYTES = 256 * 1024;
-/** Longer front matter is not parsed. */
+/** The most characters of front matter; a longer one is not parsed. */
 const MAX_FRONT_MATTER_CHARS = 32 * 1024;
 const MAX_NAME_CHARS = 64;
 const MAX_COMPATIBILITY_CHARS = 500;
-/** A longer name is not a name: it would be in every prompt. */
+/** The most characters of a name: it is in every prompt. */
 const MAX_USABLE_NAME_CHARS = 128;
 
 const FENCED = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
@@ -28,7 +27,7 @@ export interface SkillFrontmatter {
 export interface SkillProblem {
   readonly line: number;
   readonly reason: string;
-  /** The skill cannot be used. */
+  /** Whether the skill cannot be used. */
   readonly isFatal: boolean;
 }
 
@@ -38,8 +37,8 @@ export interface ReadSkill {
 }
 
 /**
- * The two parts of a SKILL.md. Without front matter all of it is the body. Throws SkillFormatError for YAML that cannot be
- * read.
+ * Reads the two parts of a SKILL.md. Without front matter all of it is the body. Throws SkillFormatError for YAML that cannot
+ * be read.
  *
  * @example
  * parseSkillFrontmatter("---\nname: greet\n---\nSay hello."); // { data: { name: "greet" }, body: "Say hello." }
@@ -50,7 +49,7 @@ export function parseSkillFrontmatter(raw: string): SkillFrontmatter {
 }
 
 /**
- * The skill that a SKILL.md describes; null if it has no name or no description, or cannot be read.
+ * Reads the skill that a SKILL.md describes; null if it has no name or no description, or cannot be read.
  *
  * @example
  * parseSkillMarkdown("---\nname: greet\ndescription: How we greet.\n---\nSay hello.")?.body; // "Say hello."
@@ -59,7 +58,7 @@ export function parseSkillMarkdown(raw: string): SkillContent | null {
   return readSkillMarkdown(raw).skill;
 }
 
-/** `directory`: the name of the directory that holds it, which should be the skill's. Never throws. */
+/** Reads a SKILL.md. `directory` is the name of the one that holds it, which should be the skill's. Never throws. */
 export function readSkillMarkdown(raw: string, directory?: string): ReadSkill {
   let parts: Split;
   try {
@@ -73,8 +72,8 @@ export function readSkillMarkdown(raw: string, directory?: string): ReadSkill {
   const report = (key: string, reason: string, isFatal = false) =>
     problems.push({ line: parts.lineOf(key), reason, isFatal });
   const { data } = parts;
-  const name = textOf(data["name"]);
-  const description = textOf(data["description"]);
+  const name = readText(data["name"]);
+  const description = readText(data["description"]);
   if (!parts.isFenced) report("", "there is no front matter: the first line must be ---", true);
   else if (name === undefined) report("name", `"name" is missing or not a text`, true);
   else checkName(name, directory, report);
@@ -84,11 +83,11 @@ export function readSkillMarkdown(raw: string, directory?: string): ReadSkill {
     report("description", `"description" is longer than ${MAX_DESCRIPTION_CHARS} characters`);
   if (name === undefined || description === undefined || problems.some(({ isFatal }) => isFatal))
     return { skill: null, problems };
-  const extras = optionalFields(data, report);
+  const extras = readOptionalFields(data, report);
   return { skill: { name, description, ...extras, body: parts.body, rawContent: raw }, problems };
 }
 
-/** Problems of one SKILL.md as the diagnostics of its source. */
+/** The problems of one SKILL.md as the diagnostics of its source. */
 export function diagnosticsOf(source: string, directory: string, { skill, problems }: ReadSkill): SkillDiagnostic[] {
   const file = `${directory}/${SKILL_FILE}`;
   return problems.map(({ line, reason }) => ({ source, file, line, reason, isLeftOut: skill === null }));
@@ -108,26 +107,21 @@ function checkName(name: string, directory: string | undefined, report: Report):
     report("name", `"name" should be the name of its directory, "${directory}"`);
 }
 
-function optionalFields(data: Readonly<Record<string, unknown>>, report: Report): Partial<SkillContent> {
-  const license = textOf(data["license"]);
-  const compatibility = textOf(data["compatibility"]);
-  const allowedTools = toolsText(data["allowed-tools"]);
+function readOptionalFields(data: Readonly<Record<string, unknown>>, report: Report): Partial<SkillContent> {
+  const license = readText(data["license"]);
+  const compatibility = readText(data["compatibility"]);
+  const allowedTools = readTools(data["allowed-tools"]);
   const { metadata } = data;
   if ((compatibility?.length ?? 0) > MAX_COMPATIBILITY_CHARS)
     report("compatibility", `"compatibility" is longer than ${MAX_COMPATIBILITY_CHARS} characters`);
   if (isObject(metadata) && Object.values(metadata).some((value) => typeof value !== "string"))
     report("metadata", `the values of "metadata" should be texts`);
-  return {
-    ...(license !== undefined && { license }),
-    ...(compatibility !== undefined && { compatibility }),
-    ...(allowedTools !== undefined && { allowedTools }),
-    ...(isObject(metadata) && { metadata })
-  };
+  return { license, compatibility, allowedTools, metadata: isObject(metadata) ? metadata : undefined };
 }
 
 interface Split extends SkillFrontmatter {
   readonly isFenced: boolean;
-  /** Of a key of the front matter, in the file. */
+  /** Finds the line of a key of the front matter in the file. */
   readonly lineOf: (key: string) => number;
 }
 
@@ -143,7 +137,7 @@ function split(raw: string): Split {
   const lineAt = (offset: number) => counter.linePos(offset).line + 1;
   const [problem] = document.errors;
   if (problem) throw new SkillFormatError(lineAt(problem.pos[0]), problem.message);
-  const value = plainValue(document);
+  const value = toPlainValue(document);
   const lineOf = (key: string) => {
     const line = text.split(/\r?\n/).findIndex((one) => one.startsWith(`${key}:`));
     return line < 0 || key === "" ? 1 : line + 2;
@@ -151,8 +145,8 @@ function split(raw: string): Split {
   return { data: isObject(value) ? value : {}, body: raw.slice(whole.length), isFenced: true, lineOf };
 }
 
-/** Aliases that would multiply without end are refused by the parser. */
-function plainValue(document: ReturnType<typeof parseDocument>): unknown {
+/** Reads the document. The parser refuses aliases that would multiply without end. */
+function toPlainValue(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 20 });
   } catch (error) {
@@ -160,12 +154,12 @@ function plainValue(document: ReturnType<typeof parseDocument>): unknown {
   }
 }
 
-function textOf(value: unknown): string | undefined {
+function readText(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   return text === "" ? undefined : text;
 }
 
-function toolsText(value: unknown): string | undefined {
+function readTools(value: unknown): string | undefined {
   const isList = Array.isArray(value) && value.every((one) => typeof one === "string");
-  return textOf(isList ? value.join(" ") : value);
+  return readText(isList ? value.join(" ") : value);
 }

@@ -1,9 +1,8 @@
-// Skills in an R2 bucket. They are read, never written. The bucket is first asked when a turn starts, not when the agent
-// does.
+// Skills in an R2 bucket. They are read, never written. The bucket is first read when a turn starts, not when the agent does.
 import { DirectorySource, MAX_SOURCE_FILES, type SkillFile } from "./directory-source.ts";
 import type { SkillSource } from "./skill.ts";
 
-/** What is used of an R2 bucket. */
+/** An R2 bucket, as far as it is used. */
 export interface SkillsBucket {
   list(options: { prefix?: string; cursor?: string }): Promise<SkillsBucketPage>;
   get(key: string): Promise<{ arrayBuffer(): Promise<ArrayBuffer> } | null>;
@@ -21,19 +20,19 @@ export interface SkillsBucketPage {
 }
 
 export interface R2SkillsOptions {
-  /** What the keys begin with; "/" is added where it is missing. */
+  /** The beginning of the keys; "/" is added where it is missing. */
   readonly prefix?: string;
   /** Names of the skills that are taken; all by default. */
   readonly skills?: readonly string[];
   readonly id?: string;
-  /** What the fingerprint is made of: sizes and etags (the default), or contents, which reads every object. */
+  /** Whether the fingerprint is made of sizes and etags (the default), or of contents, which reads every object. */
   readonly fingerprint?: "metadata" | "content";
   /** How old a listing may be, in milliseconds; 60,000 by default, 0: it is made before every turn. */
   readonly refreshIntervalMs?: number;
 }
 
 /**
- * Skills below a prefix of a bucket, one directory each.
+ * Makes a source of the skills below a prefix of a bucket, one directory each.
  *
  * @example
  * override getSkills() {
@@ -60,7 +59,7 @@ async function listAll(bucket: SkillsBucket, prefix: string): Promise<SkillFile[
   const files: SkillFile[] = [];
   let cursor: string | undefined;
   do {
-    const page = await bucket.list({ prefix, ...(cursor !== undefined && { cursor }) });
+    const page = await bucket.list({ prefix, cursor });
     for (const { key, size, etag, uploaded } of page.objects)
       files.push({ path: key.slice(prefix.length), size, tag: `${etag} ${uploaded?.getTime() ?? ""}` });
     cursor = page.truncated ? page.cursor : undefined;

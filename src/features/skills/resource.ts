@@ -4,7 +4,7 @@ import type { SkillResource, SkillResourceDescriptor, SkillResourceKind } from "
 
 export const SKILL_FILE = "SKILL.md";
 
-/** Larger resources are listed and not read. */
+/** The most bytes of a resource; a larger one is listed and not read. */
 export const MAX_RESOURCE_BYTES = 10 * 1024 * 1024;
 const MAX_PATH_CHARS = 512;
 
@@ -49,7 +49,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   ".yml": "application/yaml"
 };
 
-/** Relative, without empty, "." and ".." segments, without control characters. Others do not exist for the package. */
+/** Whether a path is relative, without empty, "." and ".." segments, without control characters. Others do not exist for the package. */
 export function isResourcePath(path: string): boolean {
   if (path === "" || path.length > MAX_PATH_CHARS || /[\p{Cc}\\]/u.test(path)) return false;
   return path.split("/").every((segment) => segment !== "" && segment !== "." && segment !== "..");
@@ -64,23 +64,18 @@ export function resourceKindOf(path: string): SkillResourceKind {
   return rest.length > 0 && Object.hasOwn(KIND_OF_ROOT, root) ? (KIND_OF_ROOT[root] ?? "file") : "file";
 }
 
-/** What is known of a resource before it is read. */
+/** Describes a resource before it is read. */
 export function describeResource(path: string, size: number | undefined): SkillResourceDescriptor {
   const extension = extensionOf(path);
   const mimeType = MIME_TYPES[extension];
-  return {
-    path,
-    kind: resourceKindOf(path),
-    ...(size !== undefined && { size }),
-    ...(TEXT_EXTENSIONS.has(extension) && { encoding: "text" as const }),
-    ...(mimeType !== undefined && { mimeType })
-  };
+  const encoding = TEXT_EXTENSIONS.has(extension) ? ("text" as const) : undefined;
+  return { path, kind: resourceKindOf(path), size, encoding, mimeType };
 }
 
-/** Text where the name says so or the bytes are UTF-8 without NUL; otherwise base64. */
+/** The resource that bytes are: text where the name says so or the bytes are UTF-8 without NUL; otherwise base64. */
 export function resourceOf(path: string, bytes: Uint8Array): SkillResource {
   const described = describeResource(path, bytes.byteLength);
-  const text = described.encoding === "text" ? lenientText(bytes) : strictText(bytes);
+  const text = described.encoding === "text" ? new TextDecoder().decode(bytes) : decodeStrictly(bytes);
   return text === undefined
     ? { ...described, encoding: "base64", content: encodeBase64(bytes) }
     : { ...described, encoding: "text", content: text };
@@ -90,11 +85,8 @@ export function bytesOf({ encoding, content }: Pick<SkillResource, "encoding" | 
   return encoding === "base64" ? decodeBase64(content) : encodeText(content);
 }
 
-function lenientText(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
-}
-
-function strictText(bytes: Uint8Array): string | undefined {
+/** Undefined for bytes that are not text. */
+function decodeStrictly(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

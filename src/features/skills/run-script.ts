@@ -1,4 +1,4 @@
-// `run_skill_script`: checks what the model asks for, reads the skill's files, and hands both to the runner.
+// `run_skill_script` checks what the model asks for, reads the skill's files, and hands both to the runner.
 import { isObject } from "../../util/json.ts";
 import type { SkillRegistry } from "./registry.ts";
 import { extensionOf, isResourcePath, MAX_RESOURCE_BYTES } from "./resource.ts";
@@ -11,7 +11,7 @@ import {
 } from "./scripts/script.ts";
 import type { SkillContent, SkillResource } from "./skill.ts";
 
-/** Of all files of a skill that one run is given; larger ones are left out, and the script is told. */
+/** The most bytes of all files of a skill that one run is given; files beyond it are left out, and the result names them. */
 const MAX_TOTAL_BYTES = MAX_RESOURCE_BYTES;
 const READS_AT_ONCE = 8;
 
@@ -20,7 +20,7 @@ export interface ScriptCall extends Pick<SkillScriptRequest, "toolCallId" | "mes
   readonly path: string;
 }
 
-/** The runner's result, or a sentence on what is wrong with the call. Throws what the runner throws. */
+/** Runs a script. Returns the runner's result, or a sentence on what is wrong with the call. Throws what the runner throws. */
 export async function runSkillScript(
   registry: SkillRegistry,
   runner: SkillScriptRunner,
@@ -41,23 +41,16 @@ export async function runSkillScript(
   if (script === null) return `Script not found: ${name}/${path}`;
   if (script.encoding === "base64") return `The script ${name}/${path} is not a text.`;
   const { resources, skipped } = await readResources(registry, skill, script);
-  const { precompiled } = script;
-  const result = await runner.run({
-    ...rest,
-    skill,
-    path,
-    source: script.content,
-    resources,
-    ...(precompiled !== undefined && { precompiled })
-  });
-  return skipped.length === 0 ? result : { ...wrapped(result), skippedFiles: skipped };
+  const { content: source, precompiled } = script;
+  const result = await runner.run({ ...rest, skill, path, source, resources, precompiled });
+  return skipped.length === 0 ? result : { ...wrap(result), skippedFiles: skipped };
 }
 
-function wrapped(result: unknown): Record<string, unknown> {
+function wrap(result: unknown): Record<string, unknown> {
   return isObject(result) ? result : { result };
 }
 
-/** Those that fit, in the order they are listed. */
+/** Reads the resources that fit, in the order in which they are listed. */
 async function readResources(
   registry: SkillRegistry,
   { name, resources = [] }: SkillContent,
@@ -87,7 +80,7 @@ async function readResources(
   return { resources: [script, ...found], skipped };
 }
 
-/** The files of a result apart from the rest of it: they have limits of their own. */
+/** Separates the files of a result from the rest of it: they have limits of their own. */
 export function splitArtifacts(result: unknown): { rest: unknown; files: readonly SkillOutputFile[] | undefined } {
   if (!isObject(result) || !Array.isArray(result["outputFiles"])) return { rest: result, files: undefined };
   const { outputFiles, ...rest } = result;

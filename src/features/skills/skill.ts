@@ -1,12 +1,15 @@
-// What a skill is to the rest of the package, and what a source of skills must offer. A skill is a directory with a
+// A skill as the rest of the package knows it, and what a source of skills must offer. A skill is a directory with a
 // SKILL.md (front matter and instructions) and resources, which are files that it names by relative path.
+
+/** The most characters of a description. */
+export const MAX_DESCRIPTION_CHARS = 1_024;
 
 export interface SkillDescriptor {
   readonly name: string;
   readonly description: string;
   readonly compatibility?: string;
   readonly license?: string;
-  /** Informational: it grants nothing. */
+  /** Tools that the skill names. The field is informational: it grants nothing. */
   readonly allowedTools?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly sourceId?: string;
@@ -16,14 +19,14 @@ export interface SkillDescriptor {
 export type SkillResourceKind = "reference" | "script" | "asset" | "file";
 
 export interface SkillResourceDescriptor {
-  /** Relative to the skill's directory, with "/". */
+  /** The path relative to the skill's directory, with "/". */
   readonly path: string;
   readonly kind: SkillResourceKind;
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size?: number;
   readonly encoding?: "text" | "base64";
   readonly mimeType?: string;
-  /** A script that is one JavaScript module without imports. */
+  /** Whether it is a script of one JavaScript module without imports. */
   readonly precompiled?: boolean;
 }
 
@@ -32,9 +35,9 @@ export interface SkillResource extends SkillResourceDescriptor {
 }
 
 export interface SkillContent extends SkillDescriptor {
-  /** SKILL.md behind its front matter. */
+  /** The text of SKILL.md behind its front matter. */
   readonly body: string;
-  /** SKILL.md whole. */
+  /** The whole text of SKILL.md. */
   readonly rawContent?: string;
   readonly resources?: readonly SkillResourceDescriptor[];
 }
@@ -42,17 +45,17 @@ export interface SkillContent extends SkillDescriptor {
 /** A file that could not be taken as it is. The other skills of its source are not affected. */
 export interface SkillDiagnostic {
   readonly source: string;
-  /** Relative to the root of the source. */
+  /** The path relative to the root of the source. */
   readonly file: string;
   readonly line?: number;
   readonly reason: string;
-  /** The skill was left out. Otherwise it was loaded all the same. */
+  /** Whether the skill was left out. Otherwise it was loaded all the same. */
   readonly isLeftOut: boolean;
 }
 
 /**
- * Where skills come from. Made by `skills.fromManifest`, `skills.r2`, `skills.workspace`, the import "everthink:skills",
- * or by your own code.
+ * A source of skills. `skills.fromManifest`, `skills.r2`, `skills.workspace` and the import "everthink:skills" make one, or
+ * your own code does.
  *
  * @example
  * const source: SkillSource = {
@@ -88,21 +91,12 @@ export interface SkillManifestEntry extends Omit<SkillContent, "resources"> {
 
 /** The fields of a descriptor alone. */
 export function descriptorOf(skill: SkillDescriptor): SkillDescriptor {
-  const { name, description, compatibility, license, allowedTools, metadata, sourceId, version } = skill;
-  const known = version ?? metadataVersion(metadata);
-  return {
-    name,
-    description,
-    ...(compatibility !== undefined && { compatibility }),
-    ...(license !== undefined && { license }),
-    ...(allowedTools !== undefined && { allowedTools }),
-    ...(metadata !== undefined && { metadata }),
-    ...(sourceId !== undefined && { sourceId }),
-    ...(known !== undefined && { version: known })
-  };
+  const { name, description, compatibility, license, allowedTools, metadata, sourceId } = skill;
+  const { version = readVersion(metadata) } = skill;
+  return { name, description, compatibility, license, allowedTools, metadata, sourceId, version };
 }
 
-function metadataVersion(metadata: SkillDescriptor["metadata"]): string | undefined {
+function readVersion(metadata: SkillDescriptor["metadata"]): string | undefined {
   const version = metadata?.["version"];
   return typeof version === "string" || typeof version === "number" ? String(version) : undefined;
 }

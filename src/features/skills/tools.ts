@@ -4,7 +4,7 @@ import { jsonSchema, type ModelMessage, type ToolSet } from "ai";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
 import { truncateToolOutput } from "../../util/truncate-value.ts";
-import { activationText } from "./activation.ts";
+import { printSkill } from "./activation.ts";
 import { readResourceText } from "./read-resource.ts";
 import type { SkillRegistry } from "./registry.ts";
 import { runSkillScript, splitArtifacts } from "./run-script.ts";
@@ -15,15 +15,15 @@ export const ACTIVATE_SKILL = "activate_skill";
 export const READ_SKILL_RESOURCE = "read_skill_resource";
 export const RUN_SKILL_SCRIPT = "run_skill_script";
 
-/** Characters of a script's result, its files apart. */
+/** The most characters of a script's result, its files apart. */
 const MAX_RESULT_CHARS = 64_000;
 
 export interface SkillToolsOptions {
-  /** The model was given the instructions of a skill. A throw fails the call. */
+  /** Called when the model is given the instructions of a skill. A throw fails the call. */
   readonly onActivate?: (skill: SkillContent, toolCallId: string) => void;
 }
 
-/** What is used of what the SDK gives an execution. */
+/** The options that the SDK gives an execution, as far as they are used. */
 interface CallOptions {
   readonly toolCallId: string;
   readonly messages: readonly ModelMessage[];
@@ -41,11 +41,11 @@ export function skillTools(
       description: "Gives you the instructions of a skill and lists its files. Call it before a task the skill is for.",
       inputSchema: objectSchema({ name: { type: "string", enum: names, description: "The skill" } }, ["name"]),
       execute: async (input: Record<string, unknown>, { toolCallId }: CallOptions) => {
-        const name = textOf(input, "name");
-        const skill = await loaded(registry, name);
+        const name = readText(input, "name");
+        const skill = await load(registry, name);
         if (typeof skill === "string") return skill;
         onActivate?.(skill, toolCallId);
-        return activationText(skill);
+        return printSkill(skill);
       }
     },
     [READ_SKILL_RESOURCE]: {
@@ -63,9 +63,9 @@ export function skillTools(
       execute: async (input: Record<string, unknown>) =>
         await readResourceText(registry, {
           name: typeof input["name"] === "string" && input["name"] !== "" ? input["name"] : undefined,
-          path: textOf(input, "path"),
-          offset: wholeNumber(input["offset"]),
-          limit: wholeNumber(input["limit"])
+          path: readText(input, "path"),
+          offset: readNumber(input["offset"]),
+          limit: readNumber(input["limit"])
         })
     },
     ...(runner && { [RUN_SKILL_SCRIPT]: scriptTool(registry, runner) })
@@ -85,14 +85,9 @@ function scriptTool(registry: SkillRegistry, runner: SkillScriptRunner): ToolSet
     ),
     execute: async (input: Record<string, unknown>, options: CallOptions) => {
       const { toolCallId, messages, abortSignal: signal } = options;
-      const call = { name: textOf(input, "name"), path: textOf(input, "path"), input: input["input"] ?? {} };
+      const call = { name: readText(input, "name"), path: readText(input, "path"), input: input["input"] ?? {} };
       try {
-        const result = await runSkillScript(registry, runner, {
-          ...call,
-          toolCallId,
-          messages,
-          ...(signal && { signal })
-        });
+        const result = await runSkillScript(registry, runner, { ...call, toolCallId, messages, signal });
         const { rest, files } = splitArtifacts(result);
         const bounded = truncateToolOutput(rest, MAX_RESULT_CHARS);
         return files ? { ...(isObject(bounded) ? bounded : { result: bounded }), outputFiles: files } : bounded;
@@ -104,7 +99,8 @@ function scriptTool(registry: SkillRegistry, runner: SkillScriptRunner): ToolSet
   };
 }
 
-async function loaded(registry: SkillRegistry, name: string): Promise<SkillContent | string> {
+/** Loads a skill, or says why it cannot be loaded. */
+async function load(registry: SkillRegistry, name: string): Promise<SkillContent | string> {
   try {
     return (await registry.loadSkill(name)) ?? `Skill not found: ${name.slice(0, 128)}`;
   } catch (error) {
@@ -129,12 +125,12 @@ function objectSchema(properties: Record<string, object>, required: string[]) {
   );
 }
 
-function textOf(input: Record<string, unknown>, name: string): string {
+function readText(input: Record<string, unknown>, name: string): string {
   return typeof input[name] === "string" ? input[name] : "";
 }
 
-/** Models write numbers as texts at times. */
-function wholeNumber(value: unknown): number | undefined {
+/** Reads a number, which models write as a text at times. */
+function readNumber(value: unknown): number | undefined {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isInteger(number) && number >= 1 ? number : undefined;
 }

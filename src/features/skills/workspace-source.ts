@@ -1,5 +1,5 @@
-// Skills in a folder of a workspace, so that an agent can write a skill for itself. Code that
-// can write there decides what the model is instructed to do: it is on only where a class names the folder.
+// Skills in a folder of a workspace, so that an agent can write a skill for itself. Code that can write there decides what
+// the model is instructed to do: it is on only where a class names the folder.
 import type { WorkspaceLike } from "../workspace/workspace-like.ts";
 import { DirectorySource } from "./directory-source.ts";
 import type { SkillSource } from "./skill.ts";
@@ -11,7 +11,7 @@ export interface WorkspaceSkillsOptions {
 }
 
 /**
- * Skills below a folder of a workspace, one directory each. What was written in one turn is there in the next.
+ * Makes a source of the skills below a folder of a workspace, one directory each. What one turn writes is there in the next.
  *
  * @example
  * override getSkills() {

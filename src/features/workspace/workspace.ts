@@ -486,13 +486,8 @@ export class Workspace implements WorkspaceFsLike {
   }
 }
 
-interface PutRequest {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly mimeType: string | undefined;
-  readonly isText: boolean;
-  readonly expected?: string | undefined;
-}
+/** A write whose bytes are not staged yet. */
+type PutRequest = Omit<FileWrite, "content"> & { readonly bytes: Uint8Array };
 
 /** Throws EFBIG for texts that are too long to compare. */
 function makeDiff(before: string, after: string, labels: { readonly before: string; readonly after: string }): string {

@@ -1,5 +1,5 @@
-// What one run of a script can reach: the workspace, tools, the network and its output files, each as far as the class
-// allows. Everything is checked here, on the side of the agent; when the run is over nothing is answered any more.
+// The workspace, tools, the network and output files, as far as the class lets one run of a script reach each. Everything is
+// checked here, on the side of the agent; when the run is over nothing is answered any more.
 import { asSchema, type ModelMessage, type ToolSet } from "ai";
 import { byteLength } from "../../../util/bytes.ts";
 import { errorMessage } from "../../../util/errors.ts";
@@ -9,7 +9,7 @@ import type { WorkspaceLike } from "../../workspace/workspace-like.ts";
 import { MAX_HOST_CALLS, MAX_WORKSPACE_FILE_BYTES, outputFileProblem, outputNameProblem } from "./limits.ts";
 import type { SkillOutputFile } from "./script.ts";
 
-/** What is used of a workspace. */
+/** A workspace, as far as it is used. */
 export type ScriptWorkspace = Pick<WorkspaceLike, "readFile" | "writeFile" | "readDir" | "glob" | "stat">;
 
 export interface CapabilityOptions {
@@ -48,7 +48,7 @@ export class Capabilities {
     return new Capabilities(options, typeof tools === "function" ? await tools() : tools, context);
   }
 
-  /** The run has ended: a script that goes on all the same reaches nothing. */
+  /** Ends the run: a script that goes on all the same reaches nothing. */
   close(): void {
     this.#isOver = true;
   }
@@ -57,7 +57,7 @@ export class Capabilities {
     return [...this.#outputs].map(([path, content]) => ({ path, encoding: "text", content }));
   }
 
-  /** Undefined without network. */
+  /** The `fetch` of the run; undefined without network. */
   get fetch(): ShellFetch | undefined {
     const fetcher = this.#fetch;
     if (!fetcher) return undefined;
@@ -69,38 +69,38 @@ export class Capabilities {
 
   async readFile(path: string): Promise<string | null> {
     const files = this.#readable();
-    const size = (await files.stat(text(path)))?.size ?? 0;
+    const size = (await files.stat(checkText(path)))?.size ?? 0;
     if (size > MAX_WORKSPACE_FILE_BYTES)
       throw new Error(`${path} has ${size} bytes; at most ${MAX_WORKSPACE_FILE_BYTES} are read.`);
     return await files.readFile(path);
   }
 
   async listFiles(path = "."): Promise<string[]> {
-    const entries = await this.#readable().readDir(text(path) === "." ? "/" : path, { limit: 1_000 });
+    const entries = await this.#readable().readDir(checkText(path) === "." ? "/" : path, { limit: 1_000 });
     return entries.map(({ name, type }) => (type === "directory" ? `${name}/` : name));
   }
 
   async glob(pattern: string): Promise<string[]> {
-    return (await this.#readable().glob(text(pattern))).slice(0, 1_000).map(({ path }) => path);
+    return (await this.#readable().glob(checkText(pattern))).slice(0, 1_000).map(({ path }) => path);
   }
 
   async stat(path: string): Promise<{ type: string; size: number } | null> {
-    const found = await this.#readable().stat(text(path));
+    const found = await this.#readable().stat(checkText(path));
     return found && { type: found.type, size: found.size };
   }
 
   async writeFile(path: string, content: string): Promise<void> {
     const files = this.#readable();
     if (this.access !== "read-write") throw new Error("Workspace write access is not available.");
-    if (byteLength(text(content)) > MAX_WORKSPACE_FILE_BYTES)
+    if (byteLength(checkText(content)) > MAX_WORKSPACE_FILE_BYTES)
       throw new Error(`At most ${MAX_WORKSPACE_FILE_BYTES} bytes are written.`);
-    await files.writeFile(text(path), content);
+    await files.writeFile(checkText(path), content);
   }
 
-  /** Checks the input as a call of the model would be checked. A tool that asks for approval is not run. */
+  /** Calls a tool. The input is checked as for a call of the model. A tool that asks for approval is not run. */
   async callTool(name: string, input: unknown): Promise<unknown> {
     this.#count();
-    const tool = Object.hasOwn(this.tools, text(name)) ? this.tools[name] : undefined;
+    const tool = Object.hasOwn(this.tools, checkText(name)) ? this.tools[name] : undefined;
     if (!tool?.execute) throw new Error(`Tool not available: ${name}`);
     if (tool.needsApproval !== undefined && tool.needsApproval !== false)
       throw new Error(`Tool "${name}" needs an approval; a script cannot call it.`);
@@ -109,7 +109,7 @@ export class Capabilities {
     const { toolCallId, messages, signal: abortSignal } = this.#context;
     const options = { toolCallId, messages: [...messages], abortSignal, context: {} };
     const result: unknown = await tool.execute(checked ? checked.value : input, options);
-    return await lastOf(result);
+    return await readLast(result);
   }
 
   /** Keeps a file as a part of the result: a text as it is, another value, such as a tool's result, as JSON. */
@@ -117,7 +117,7 @@ export class Capabilities {
     this.#count();
     const problem = outputNameProblem(name);
     if (problem !== undefined) throw new Error(problem);
-    const content = typeof value === "string" ? value : text(JSON.stringify(value, null, 2));
+    const content = typeof value === "string" ? value : checkText(JSON.stringify(value, null, 2));
     const others = this.#outputs.size - (this.#outputs.has(name) ? 1 : 0);
     const refused = outputFileProblem(name, byteLength(content), others);
     if (refused !== undefined) throw new Error(refused);
@@ -137,14 +137,14 @@ export class Capabilities {
   }
 }
 
-/** What a script passes may be anything. */
-function text(value: unknown): string {
+/** Throws for a value that is not a text: a script may pass anything. */
+function checkText(value: unknown): string {
   if (typeof value !== "string") throw new TypeError("A text is expected.");
   return value;
 }
 
-/** Of a tool that yields several results, the last counts. */
-async function lastOf(result: unknown): Promise<unknown> {
+/** Waits for the last result of a tool that yields several. */
+async function readLast(result: unknown): Promise<unknown> {
   if (typeof result !== "object" || result === null || !(Symbol.asyncIterator in result)) return result;
   let last: unknown;
   for await (const one of result as AsyncIterable<unknown>) last = one;

@@ -1,4 +1,4 @@
-// What a script in JavaScript or TypeScript is given as its second argument.
+// The second argument of a script in JavaScript or TypeScript.
 import type { SkillDescriptor } from "../skill.ts";
 
 /**
@@ -15,7 +15,7 @@ export interface SkillRunContext {
   readonly skill: SkillDescriptor;
   /** Text files of the skill, by relative path. */
   readonly files: Readonly<Record<string, string>>;
-  /** As far as the runner allows. */
+  /** The workspace, as far as the runner allows. */
   readonly workspace: {
     readFile(path: string): Promise<string | null>;
     listFiles(path?: string): Promise<string[]>;
@@ -27,6 +27,6 @@ export interface SkillRunContext {
   readonly tools: { call(name: string, input?: unknown): Promise<unknown> } & Readonly<
     Record<string, (input?: unknown) => Promise<unknown>>
   >;
-  /** Files that are part of the result. At most 20, each of 64,000 bytes. What is not a text is written as JSON. */
+  /** Writes files that are part of the result: at most 20, each of 64,000 bytes. A value that is not a text is written as JSON. */
   readonly output: { writeFile(name: string, content: unknown): Promise<void> };
 }

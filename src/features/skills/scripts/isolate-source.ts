@@ -1,10 +1,10 @@
-// The module that runs a script. It runs where the script runs and can be tampered with by it: what must hold is checked
-// again by the agent.
+// The module that runs a script. It runs where the script runs, and the script can change it: the agent checks again what
+// must hold.
 import { BRIDGED_FETCH, CAPTURED_CONSOLE } from "../../../sandbox/harness-source.ts";
 import { MAX_PRINTED_BYTES } from "./limits.ts";
 
-/** `spinMs`: how long the script may run without a break. */
-export function harnessSource(entry: string, spinMs: number): string {
+/** Makes the module. `spinMs` is how long the script may run without a break. */
+export function makeHarness(entry: string, spinMs: number): string {
   return `
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { start, end } from "./guard.js";

@@ -8,7 +8,7 @@ import { SkillScriptError } from "../errors.ts";
 import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { scriptFunctions } from "./script-functions.ts";
-import { harnessSource } from "./isolate-source.ts";
+import { makeHarness } from "./isolate-source.ts";
 import { MAX_PRINTED_BYTES, MAX_RESULT_CHARS } from "./limits.ts";
 import { scriptModules } from "./modules.ts";
 import type { SkillScriptRequest } from "./script.ts";
@@ -26,39 +26,34 @@ export interface IsolateRun {
   readonly stopped: Promise<never>;
 }
 
-/** Throws SkillScriptError. */
-export async function runInIsolate({
-  loader,
-  request,
-  capabilities,
-  timeoutMs,
-  stopped
-}: IsolateRun): Promise<unknown> {
+/** Runs a script in an isolate. Throws SkillScriptError. */
+export async function runInIsolate(run: IsolateRun): Promise<unknown> {
+  const { loader, request, capabilities, timeoutMs, stopped } = run;
   const { skill, path, input, source: content, precompiled = false } = request;
   const resources = request.resources ?? [{ path, kind: "script" as const, content, precompiled }];
   const { entry, modules } = await scriptModules(path, resources);
   const entrypoint = openIsolate<ScriptEntrypoint>({
     loader,
     // A script that does not yield must end with its deadline: until then no timer of this process fires.
-    modules: { ...modules, "main.js": harnessSource(entry, Math.min(SPIN_LIMIT_MS, timeoutMs)) },
+    modules: { ...modules, "main.js": makeHarness(entry, Math.min(SPIN_LIMIT_MS, timeoutMs)) },
     cpuMs: timeoutMs
   });
   const files = Object.fromEntries(
     resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]]))
   );
   const payload = { input, skill: descriptorOf(skill), files, hasNetwork: capabilities.fetch !== undefined };
-  const run = entrypoint.run(payload, scriptFunctions(capabilities));
+  const call = entrypoint.run(payload, scriptFunctions(capabilities));
   // A late failure of a run that was given up is not an unhandled one.
-  run.catch(() => undefined);
+  call.catch(() => undefined);
   try {
-    return finished(await Promise.race([run, stopped]), capabilities);
+    return readResult(await Promise.race([call, stopped]), capabilities);
   } finally {
-    disposeCall(run);
+    disposeCall(call);
   }
 }
 
-/** What the isolate returned is untrusted: a script can change the code around it. */
-function finished(returned: unknown, capabilities: Capabilities): unknown {
+/** Reads what the isolate returned, which is not trusted: a script can change the code around it. */
+function readResult(returned: unknown, capabilities: Capabilities): unknown {
   const { json, error, logs } = isObject(returned) ? returned : {};
   const lines = Array.isArray(logs) ? logs.filter((line) => typeof line === "string") : [];
   const printed = lines.length === 0 ? "" : cutToBytes(lines.join("\n"), MAX_PRINTED_BYTES);
@@ -72,6 +67,7 @@ function finished(returned: unknown, capabilities: Capabilities): unknown {
   const result = parsed?.ok ? parsed.value : null;
   const { outputFiles } = capabilities;
   if (printed === "" && outputFiles.length === 0) return result;
+  // A tool's output: fields that are missing are left out.
   return {
     result,
     ...(printed !== "" && { logs: printed.split("\n") }),

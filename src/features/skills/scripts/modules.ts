@@ -2,6 +2,7 @@
 // that end a loop which does not yield. Imports are resolved here, so a script can import nothing but its skill's files.
 import type { Program } from "acorn";
 import type { IsolateModule } from "../../../sandbox/isolate.ts";
+import { loadTransform } from "../../../sandbox/load-transform.ts";
 import { loadSyntaxParser } from "../../../sandbox/parse-code.ts";
 import {
   isSyntaxNode,
@@ -18,17 +19,16 @@ import { SkillScriptError } from "../errors.ts";
 import { extensionOf } from "../resource.ts";
 import type { SkillResource } from "../skill.ts";
 import { languageOf } from "./script.ts";
-import { stripTypes } from "./strip-types.ts";
 
 const MAX_MODULES = 100;
 
 export interface ScriptModules {
-  /** Of the script itself. */
+  /** The name of the script's own module. */
   readonly entry: string;
   readonly modules: Readonly<Record<string, IsolateModule>>;
 }
 
-/** Throws SkillScriptError with what the author of the skill must change. */
+/** Makes the modules. Throws SkillScriptError with what the author of the skill must change. */
 export async function scriptModules(path: string, resources: readonly SkillResource[]): Promise<ScriptModules> {
   const files = new Map(resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]])));
   const compiled = new Set(resources.flatMap((one) => (one.precompiled ? [one.path] : [])));
@@ -48,41 +48,56 @@ export async function scriptModules(path: string, resources: readonly SkillResou
   for (let file = pending.shift(); file !== undefined; file = pending.shift()) {
     const source = files.get(file) ?? "";
     const name = mount(file);
-    if (extensionOf(file) === ".json") modules[name] = { json: parsedJson(file, source) };
+    if (extensionOf(file) === ".json") modules[name] = { json: readJson(file, source) };
     else {
       const from = file;
-      const resolve = (specifier: string) => `./${mount(resolved(files, from, specifier))}`;
+      const resolve = (specifier: string) => `./${mount(resolvePath(files, from, specifier))}`;
       const isTyped = languageOf(extensionOf(file)) === "typescript" && !compiled.has(file);
-      modules[name] = await guardedModule(file, source, { resolve, isTyped, needsDefault: file === path });
+      modules[name] = await guard(file, source, { resolve, isTyped, needsDefault: file === path });
     }
   }
   return { entry, modules };
 }
 
 interface ModuleOptions {
-  /** What a specifier becomes. */
+  /** Gives the name of the module that a specifier means. */
   readonly resolve: (specifier: string) => string;
   readonly isTyped: boolean;
   readonly needsDefault: boolean;
 }
 
-async function guardedModule(file: string, source: string, options: ModuleOptions): Promise<string> {
+async function guard(file: string, source: string, options: ModuleOptions): Promise<string> {
   const { resolve, isTyped, needsDefault } = options;
   const text = (isTyped ? await stripTypes(file, source) : source).replace(/^#!/, "//");
-  const program = await parsed(file, text);
+  const program = await parse(file, text);
   if (needsDefault && !hasDefaultExport(program))
     throw new SkillScriptError(
       `${file} must have a function as its default export: export default function run(input, ctx) { … }`
     );
   const { importLine, edits } = spinGuardOf(text, program);
-  visitSyntax(program, (node) => edits.push(...specifierEdits(node, resolve)));
+  visitSyntax(program, (node) => edits.push(...editSpecifiers(node, resolve)));
   return `${importLine}${withTextEdits(text, edits)}`;
 }
 
-async function parsed(file: string, text: string): Promise<Program> {
-  const { parse } = await loadSyntaxParser();
+/** Compiles TypeScript that was not compiled when the skill was built, such as scripts in R2. */
+async function stripTypes(file: string, source: string): Promise<string> {
+  const transform = await loadTransform();
+  if (!transform)
+    throw new SkillScriptError(`${file} must be compiled to a self-contained JavaScript module.`, {
+      hint: "Install the package sucrase to run TypeScript as it is, or compile the script with `everthink skills build`."
+    });
   try {
-    return parse(text, { ecmaVersion: "latest", sourceType: "module", allowHashBang: true });
+    const transforms: ("typescript" | "jsx")[] = file.endsWith(".tsx") ? ["typescript", "jsx"] : ["typescript"];
+    return transform(source, { transforms, disableESTransforms: true }).code;
+  } catch (error) {
+    throw new SkillScriptError(`${file} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+async function parse(file: string, text: string): Promise<Program> {
+  const parser = await loadSyntaxParser();
+  try {
+    return parser.parse(text, { ecmaVersion: "latest", sourceType: "module", allowHashBang: true });
   } catch (error) {
     throw new SkillScriptError(`${file} cannot be read: ${errorMessage(error)}`);
   }
@@ -90,8 +105,8 @@ async function parsed(file: string, text: string): Promise<Program> {
 
 // ── Imports ──
 
-/** The path that an import of a file means. */
-function resolved(files: ReadonlyMap<string, string>, from: string, specifier: string): string {
+/** Finds the path that an import of a file means. */
+function resolvePath(files: ReadonlyMap<string, string>, from: string, specifier: string): string {
   if (!specifier.startsWith("./") && !specifier.startsWith("../"))
     throw new SkillScriptError(`${from} imports "${specifier}", which is not a file of the skill.`, {
       hint: "Bundle the package into the script: the import everthink:skills and `everthink skills build` do."
@@ -109,7 +124,7 @@ function resolved(files: ReadonlyMap<string, string>, from: string, specifier: s
   return found;
 }
 
-function specifierEdits(node: SyntaxNode, resolve: (specifier: string) => string): TextEdit[] {
+function editSpecifiers(node: SyntaxNode, resolve: (specifier: string) => string): TextEdit[] {
   if (!/^(Import|Export)/.test(node.type)) return [];
   const { source } = node;
   if (!isSyntaxNode(source) || source.type !== "Literal" || typeof source["value"] !== "string") return [];
@@ -126,7 +141,7 @@ function hasDefaultExport({ body }: Program): boolean {
   );
 }
 
-function parsedJson(file: string, text: string): unknown {
+function readJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -1,5 +1,4 @@
-// What scripts that work on paths find: the input, the skill, and a folder whose files are part of the result. For Bash and
-// Python.
+// The paths of scripts in Bash and Python: the input, the skill, and a folder whose files are part of the result.
 import { encodeBase64 } from "../../../util/bytes.ts";
 import { bytesOf, isResourcePath, SKILL_FILE } from "../resource.ts";
 import { descriptorOf } from "../skill.ts";
@@ -8,6 +7,7 @@ import type { SkillOutputFile, SkillScriptRequest } from "./script.ts";
 export const SKILL_FOLDER = "/skill";
 export const OUTPUT_FOLDER = "/output";
 
+/** Lists the files that a script finds. */
 export function initialFiles(
   { skill, resources = [] }: SkillScriptRequest,
   input: string
@@ -22,7 +22,8 @@ export function initialFiles(
   return files;
 }
 
-export function outputFile(path: string, bytes: Uint8Array): SkillOutputFile {
+/** Makes a file of the result: text where its bytes are UTF-8; otherwise base64. */
+export function toOutputFile(path: string, bytes: Uint8Array): SkillOutputFile {
   try {
     const content = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { path, encoding: "text", content };

@@ -1,5 +1,5 @@
-// The module that runs a script in Python. It runs where the script runs and can be tampered with by it: what must hold is
-// checked again by the agent. Only texts cross the boundary: what Python makes of other values depends on the platform.
+// The module that runs a script in Python. It runs where the script runs, and the script can change it: the agent checks again
+// what must hold. Only texts cross the boundary: what Python makes of other values depends on the platform.
 import { OUTPUT_FOLDER, SKILL_FOLDER } from "./path-contract.ts";
 import { MAX_OUTPUT_FILE_BYTES, MAX_OUTPUT_FILES, MAX_PRINTED_BYTES, PYTHON_TIMED_OUT } from "./limits.ts";
 

@@ -15,7 +15,7 @@ import {
   outputNameProblem,
   PYTHON_TIMED_OUT
 } from "./limits.ts";
-import { initialFiles, outputFile, SKILL_FOLDER } from "./path-contract.ts";
+import { initialFiles, toOutputFile, SKILL_FOLDER } from "./path-contract.ts";
 import { PYTHON_SOURCE } from "./python-source.ts";
 import type { SkillOutputFile, SkillScriptRequest } from "./script.ts";
 
@@ -24,21 +24,20 @@ interface PythonEntrypoint {
   run(payload: string, host: (method: string, args: string) => Promise<string>): Promise<unknown>;
 }
 
-/** Throws SkillScriptError. */
-export async function runInPython(init: IsolateRun): Promise<unknown> {
-  const { stopped } = init;
-  const run = start(init);
+/** Runs a script in Python. Throws SkillScriptError. */
+export async function runInPython(run: IsolateRun): Promise<unknown> {
+  const call = start(run);
   // A late failure of a run that was given up is not an unhandled one.
-  run.catch(() => undefined);
+  call.catch(() => undefined);
   let returned: unknown;
   try {
-    returned = await Promise.race([run, stopped]);
+    returned = await Promise.race([call, run.stopped]);
   } catch (error) {
     throw error instanceof SkillScriptError ? error : platformFailure(error);
   } finally {
-    disposeCall(run);
+    disposeCall(call);
   }
-  return finished(returned);
+  return readResult(returned);
 }
 
 function start({ loader, request, capabilities, timeoutMs }: IsolateRun): Promise<unknown> {
@@ -55,13 +54,13 @@ function start({ loader, request, capabilities, timeoutMs }: IsolateRun): Promis
       modules: { "main.py": { py: PYTHON_SOURCE } },
       cpuMs: timeoutMs
     });
-    return entrypoint.run(payloadOf(request, timeoutMs), ask);
+    return entrypoint.run(makePayload(request, timeoutMs), ask);
   } catch (error) {
     return Promise.reject(platformFailure(error));
   }
 }
 
-function payloadOf(request: SkillScriptRequest, timeoutMs: number): string {
+function makePayload(request: SkillScriptRequest, timeoutMs: number): string {
   const { skill, path, source } = request;
   const input = JSON.stringify(request.input) ?? "null";
   const files = Object.entries(initialFiles(request, input)).map(([file, content]) =>
@@ -71,7 +70,7 @@ function payloadOf(request: SkillScriptRequest, timeoutMs: number): string {
   return JSON.stringify({ input, files, source, path: script, skill: descriptorOf(skill), seconds: timeoutMs / 1_000 });
 }
 
-/** Whatever the script does is an answer: a rejection is the platform's own. */
+/** Makes the error of a rejection, which is the platform's own: whatever the script does is an answer. */
 function platformFailure(error: unknown): SkillScriptError {
   const reason = errorMessage(error);
   if (/cpu/i.test(reason)) return new SkillScriptError(PYTHON_TIMED_OUT);
@@ -81,18 +80,18 @@ function platformFailure(error: unknown): SkillScriptError {
   );
 }
 
-/** What came back is untrusted: a script can change the code around it. */
-function finished(returned: unknown): unknown {
+/** Reads what came back, which is not trusted: a script can change the code around it. */
+function readResult(returned: unknown): unknown {
   const parsed = parseJson(typeof returned === "string" ? returned : "");
   const answer = parsed.ok && isObject(parsed.value) ? parsed.value : { error: "The script returned nothing." };
   const { error, result, exitCode } = answer;
-  const stdout = printed(answer["stdout"]);
-  const stderr = printed(answer["stderr"]);
+  const stdout = readPrinted(answer["stdout"]);
+  const stderr = readPrinted(answer["stderr"]);
   if (error !== undefined) {
-    const told = [cutToBytes(String(error), MAX_PRINTED_BYTES), stdout, stderr].filter((text) => text !== "");
-    throw new SkillScriptError(told.join("\n"));
+    const texts = [cutToBytes(String(error), MAX_PRINTED_BYTES), stdout, stderr].filter((text) => text !== "");
+    throw new SkillScriptError(texts.join("\n"));
   }
-  const outputFiles = outputFilesOf(answer["files"]);
+  const outputFiles = readOutputFiles(answer["files"]);
   const left = outputFiles.length > 0 ? { outputFiles } : {};
   if (typeof result !== "string") return { stdout, stderr, exitCode: Number(exitCode), ...left };
   if (result.length > MAX_RESULT_CHARS)
@@ -104,7 +103,7 @@ function finished(returned: unknown): unknown {
   return { result: returnedValue, ...(logs.length > 0 && { logs }), ...left };
 }
 
-function outputFilesOf(files: unknown): SkillOutputFile[] {
+function readOutputFiles(files: unknown): SkillOutputFile[] {
   const found: SkillOutputFile[] = [];
   for (const file of Array.isArray(files) ? files : []) {
     const { path, base64 } = isObject(file) ? file : {};
@@ -112,11 +111,11 @@ function outputFilesOf(files: unknown): SkillOutputFile[] {
     const name = typeof path === "string" ? path : "";
     const problem = outputNameProblem(name) ?? outputFileProblem(name, bytes?.byteLength ?? 0, found.length);
     if (problem !== undefined) throw new SkillScriptError(problem);
-    if (bytes) found.push(outputFile(name, bytes));
+    if (bytes) found.push(toOutputFile(name, bytes));
   }
   return found;
 }
 
-function printed(text: unknown): string {
+function readPrinted(text: unknown): string {
   return typeof text === "string" ? cutToBytes(text, MAX_PRINTED_BYTES) : "";
 }

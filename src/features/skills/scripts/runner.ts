@@ -1,6 +1,7 @@
-// What runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. Interpreters and
-// parsers are loaded with the first script that needs them.
+// Runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. Interpreters and parsers are
+// loaded with the first script that needs them.
 import type { IsolateLoader } from "../../../sandbox/isolate.ts";
+import { rejectOnAbort } from "../../workspace/bash/timed-signal.ts";
 import { SkillScriptError } from "../errors.ts";
 import { extensionOf, isResourcePath } from "../resource.ts";
 import { Capabilities, type CapabilityOptions } from "./capabilities.ts";
@@ -13,12 +14,12 @@ import { runInShell } from "./shell.ts";
 export interface SkillRunnerOptions extends CapabilityOptions {
   /** The `worker_loaders` binding, which all languages but Bash need. */
   readonly loader?: IsolateLoader;
-  /** Milliseconds a script may run; 30,000 by default. */
+  /** The milliseconds that a script may run; 30,000 by default. */
   readonly timeout?: number;
 }
 
 /**
- * Runs scripts of skills. Without further options they have neither files nor tools nor network.
+ * Makes what runs scripts of skills. Without further options they have neither files nor tools nor network.
  *
  * @example
  * override getSkillScriptRunner() {
@@ -43,7 +44,9 @@ async function run(options: SkillRunnerOptions, request: SkillScriptRequest): Pr
   const late = new SkillScriptError(
     language === "python" ? PYTHON_TIMED_OUT : `The script was timed out after ${timeoutMs} ms.`
   );
-  const stopped = rejection(signal, () => (deadline.aborted ? late : new SkillScriptError("The script was stopped.")));
+  const stopped = rejectOnAbort(signal, () =>
+    deadline.aborted ? late : new SkillScriptError("The script was stopped.")
+  );
   try {
     if (language === "bash") return await runInShell({ request, capabilities, signal, timeoutMs, stopped });
     const { loader } = options;
@@ -56,14 +59,4 @@ async function run(options: SkillRunnerOptions, request: SkillScriptRequest): Pr
   } finally {
     capabilities.close();
   }
-}
-
-function rejection(signal: AbortSignal, reason: () => Error): Promise<never> {
-  const stopped = new Promise<never>((_resolve, reject) => {
-    if (signal.aborted) reject(reason());
-    else signal.addEventListener("abort", () => reject(reason()), { once: true });
-  });
-  // The run may be over before anything waits for it.
-  stopped.catch(() => undefined);
-  return stopped;
 }

@@ -1,18 +1,18 @@
-// What runs scripts of skills is given, and what it may return.
+// The request to run a script of a skill, and the files of its result.
 import type { ModelMessage } from "ai";
 import type { SkillContent, SkillResource } from "../skill.ts";
 
 export interface SkillScriptRequest {
   readonly skill: SkillContent;
-  /** Of the script, below `scripts/`. */
+  /** The path of the script, below `scripts/`. */
   readonly path: string;
   readonly source: string;
   readonly input: unknown;
   /** The resources of the skill that were read. */
   readonly resources?: readonly SkillResource[];
-  /** The script itself is one module without imports. */
+  /** Whether the script itself is one module without imports. */
   readonly precompiled?: boolean;
-  /** Of the call that runs it. */
+  /** The id of the call that runs it. */
   readonly toolCallId?: string;
   readonly messages?: readonly ModelMessage[];
   readonly signal?: AbortSignal;

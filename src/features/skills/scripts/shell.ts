@@ -9,7 +9,7 @@ import { timedSignal } from "../../workspace/bash/timed-signal.ts";
 import { SkillScriptError } from "../errors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { MAX_PRINTED_BYTES, outputFileProblem } from "./limits.ts";
-import { initialFiles, OUTPUT_FOLDER, outputFile, SKILL_FOLDER } from "./path-contract.ts";
+import { initialFiles, OUTPUT_FOLDER, toOutputFile, SKILL_FOLDER } from "./path-contract.ts";
 import type { SkillOutputFile, SkillScriptRequest } from "./script.ts";
 
 export interface ShellRun {
@@ -21,7 +21,7 @@ export interface ShellRun {
   readonly stopped: Promise<never>;
 }
 
-/** Throws SkillScriptError, and BashMissingError without the interpreter. */
+/** Runs a script in the interpreter. Throws SkillScriptError, and BashMissingError without the interpreter. */
 export async function runInShell({ request, capabilities, signal, timeoutMs, stopped }: ShellRun): Promise<unknown> {
   const shell = await loadShell();
   if (!shell.ok) throw shell.error;
@@ -30,13 +30,12 @@ export async function runInShell({ request, capabilities, signal, timeoutMs, sto
   const fs = new InMemoryFs(initialFiles(request, input));
   fs.mkdirSync(OUTPUT_FOLDER, { recursive: true });
   fs.mkdirSync("/tmp", { recursive: true });
-  const { fetch } = capabilities;
   const bash = new Bash({
     fs,
     cwd: SKILL_FOLDER,
     executionLimits: EXECUTION_LIMITS,
-    customCommands: commandsOf(capabilities),
-    ...(fetch && { fetch })
+    customCommands: makeCommands(capabilities),
+    fetch: capabilities.fetch
   });
   const timed = timedSignal(signal, timeoutMs);
   const run = bash.exec(request.source, { cwd: SKILL_FOLDER, rawScript: true, signal: timed, stdin: input });
@@ -52,23 +51,23 @@ export async function runInShell({ request, capabilities, signal, timeoutMs, sto
   };
 }
 
-/** Files that are there to be read with, as far as the run may. A command that is not allowed does not exist. */
-function commandsOf(capabilities: Capabilities): ShellCommand[] {
+/** Makes the commands that reach the workspace and tools, as far as the run may. A command that is not allowed does not exist. */
+function makeCommands(capabilities: Capabilities): ShellCommand[] {
   const { access, tools } = capabilities;
   const reading: ShellCommand[] = [
-    command("workspace-read", 1, async ([path = ""]) => {
+    makeCommand("workspace-read", 1, async ([path = ""]) => {
       const text = await capabilities.readFile(path);
       if (text === null) throw new Error(`${path}: no such file`);
       return text;
     }),
-    command("workspace-list", 0, async ([path]) => `${JSON.stringify(await capabilities.listFiles(path))}\n`),
-    command("workspace-glob", 1, async ([pattern = ""]) => `${JSON.stringify(await capabilities.glob(pattern))}\n`)
+    makeCommand("workspace-list", 0, async ([path]) => `${JSON.stringify(await capabilities.listFiles(path))}\n`),
+    makeCommand("workspace-glob", 1, async ([pattern = ""]) => `${JSON.stringify(await capabilities.glob(pattern))}\n`)
   ];
-  const writing = command("workspace-write", 1, async ([path = ""], stdin) => {
+  const writing = makeCommand("workspace-write", 1, async ([path = ""], stdin) => {
     await capabilities.writeFile(path, stdin);
     return "";
   });
-  const tool = command("tool", 1, async ([name = "", json], stdin) => {
+  const tool = makeCommand("tool", 1, async ([name = "", json], stdin) => {
     const given = json ?? (stdin.trim() === "" ? "{}" : stdin);
     return `${JSON.stringify((await capabilities.callTool(name, JSON.parse(given))) ?? null)}\n`;
   });
@@ -79,7 +78,7 @@ function commandsOf(capabilities: Capabilities): ShellCommand[] {
   ];
 }
 
-function command(
+function makeCommand(
   name: string,
   needed: number,
   execute: (args: string[], stdin: string) => Promise<string>
@@ -108,7 +107,7 @@ async function collect(fs: ShellFileSystem): Promise<SkillOutputFile[]> {
     const bytes = await fs.readFileBuffer(path);
     const problem = outputFileProblem(name, bytes.byteLength, found.length);
     if (problem !== undefined) throw new SkillScriptError(problem);
-    found.push(outputFile(name, bytes));
+    found.push(toOutputFile(name, bytes));
   }
   return found;
 }
