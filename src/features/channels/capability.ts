@@ -49,7 +49,7 @@ export interface MessengerFile {
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: Uint8Array;
-  /** Where the workspace keeps it. */
+  /** The path at which the workspace keeps the file. */
   readonly path: string;
 }
 
@@ -58,7 +58,7 @@ export interface ReplyFile {
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: Uint8Array;
-  /** Which of the turn's attachments it is; absent: the model's own. */
+  /** The number of the turn's attachment that it is; absent: the file is the model's own. */
   readonly attachment?: number;
 }
 

@@ -9,9 +9,9 @@ import { decodeDataUrl } from "../../session/file-marker.ts";
 import type { ReplyAttachment } from "../../feature/approval-contract.ts";
 import type { MessengerFile, ReplyFile } from "./capability.ts";
 
-/** Files of one answer; further ones are left out, with a line in the log. */
+/** The most files of one answer; further ones are left out, with a line in the log. */
 const MAX_FILES = 10;
-/** Bytes of all of them: as many as one call between two objects can carry. */
+/** Bytes of all files of an answer: as many as one call between two objects can carry. */
 const MAX_TOTAL_BYTES = 25_000_000;
 const UNKNOWN_TYPE = "application/octet-stream";
 

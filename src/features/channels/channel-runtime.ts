@@ -40,7 +40,7 @@ import { errorMessage } from "../../util/errors.ts";
 /** The root agent has the messengers, whatever else it is. */
 type RootAgent = AgentBase & ChannelMembers;
 
-/** Put in front of a notice that the model is to know of. */
+/** The text in front of a notice that the model is to know of. */
 export const OUT_OF_BAND = "[Delivered out of band] ";
 
 /** The agent, as far as it is used beside its channels. */
@@ -147,7 +147,7 @@ export class ChannelRuntime {
     return root && parentStub<RootAgent>(runtimeOf(this.#agent), root.className, identity.parentPath.length);
   }
 
-  /** Throws NoSurfaceError. */
+  /** Finds the messengers of the root. Throws NoSurfaceError. */
   #findMessengers(channel: string): MessengersFeature {
     const found = messengers.find(this.#agent);
     if (!found) throw channelErrors.NoSurfaceError(channel, "the root agent has no messengers");

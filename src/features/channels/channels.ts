@@ -9,10 +9,10 @@ import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 export type ChannelKind = "web" | "messenger" | "voice" | "custom";
 
-/** How far a notice is from the turn's answer. */
+/** The kind of a delivery: how far it is from the turn's answer. */
 export type DeliveryKind = "final" | "interim" | "notice" | "command";
 
-/** How far the delivery of a reply is. */
+/** The state of the delivery of a reply. */
 export interface DeliveryTag {
   readonly stage: string;
   readonly kind: DeliveryKind;

@@ -16,7 +16,7 @@ import { channels, messengers, type ChannelMembers } from "./capability.ts";
 import { noStoreJson } from "../../util/no-store.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
-/** Sent to sockets of a conversation that a messenger takes over: their clients may come back, and are asked about then. */
+/** The close code for sockets of a conversation that a messenger takes over: their clients may come back, and are asked about then. */
 const TAKEN_OVER = { code: 1012, reason: "This conversation belongs to a messenger now" };
 
 /** Stands for the agent itself in the table. */

@@ -261,7 +261,7 @@ export class ChatSdkStateStore {
   }
 }
 
-/** Throws StoredValueError. */
+/** Parses a stored value. Throws StoredValueError. */
 function parse(key: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -10,7 +10,7 @@ import { chatResponse } from "./plain/http.ts";
 import { PlainChat } from "./plain/plain-chat.ts";
 import { SocketChat } from "./plain/socket.ts";
 
-/** Sent by every client of the `cf_agent_*` protocol, at whatever path it connects. */
+/** The query parameter of every client of the `cf_agent_*` protocol, at whatever path it connects. */
 const CF_CLIENT_PARAMETER = "_pk";
 
 /** WebSocket close code: the server was restarted, and the client may come back. */

@@ -15,7 +15,7 @@ export interface OutgoingEmail {
   text?: string;
   html?: string;
   headers: Record<string, string>;
-  /** As the caller gave it, for a `deliverEmail` that signs. */
+  /** The secret as the caller gave it, for a `deliverEmail` that signs. */
   secret?: string;
 }
 
@@ -43,7 +43,7 @@ export interface ReplyToEmailOptions {
   body: string;
   /** Default: "Re: " and the subject of the mail. */
   subject?: string;
-  /** Default "text/plain"; "text/html" for a body in HTML. */
+  /** The type of the body: "text/plain", the default, or "text/html". */
   contentType?: string;
   headers?: Record<string, string>;
   secret?: string | null;

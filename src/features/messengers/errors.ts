@@ -14,7 +14,7 @@ export const messengerErrors = errorTable(ThinkError, {
     hint: `Install ${packageName} beside everthink: it is an optional peer dependency.`,
     cause
   }),
-  /** More messages wait than are kept: the provider is told to send them again later. */
+  /** More messages wait than are kept: the provider sends them again later. */
   InboxFullError: (limit: number) => ({
     code: "messenger-inbox-full",
     message: "Too many messages are waiting for an answer.",

@@ -85,7 +85,7 @@ export function bytesOf({ encoding, content }: Pick<SkillResource, "encoding" | 
   return encoding === "base64" ? decodeBase64(content) : encodeText(content);
 }
 
-/** Undefined for bytes that are not text. */
+/** Decodes a text. Undefined for bytes that are none. */
 function decodeStrictly(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {

@@ -59,7 +59,7 @@ test("all spellings of a path reach one entry", async () => {
   expect((await files.stat("a/b/c.txt"))?.path).toBe("/a/b/c.txt");
 });
 
-test("parents are made once under concurrent writes, and told once, before the file", async () => {
+test("parents are made once under concurrent writes, and reported once, before the file", async () => {
   const events: WorkspaceChangeEvent[] = [];
   const { files } = openWorkspace({ onChange: (event) => events.push(event) });
   await Promise.all([files.writeFile("/a/b/1", "x"), files.writeFile("/a/b/2", "x"), files.writeFile("/a/b/1", "y")]);
@@ -107,7 +107,7 @@ test("events follow the table, and a listener that throws fails nothing", async 
   error.mockRestore();
 });
 
-test("observers are told on agents:workspace", async () => {
+test("observers are notified on agents:workspace", async () => {
   const seen: unknown[] = [];
   const listen = (message: unknown) => void seen.push(message);
   subscribeChannel("agents:workspace", listen);
@@ -256,7 +256,7 @@ test("a second workspace on the same files must agree about where large files go
   expect(first).toBeInstanceOf(Workspace);
 });
 
-test("an operation that fails half way has changed nothing, and told of nothing", async () => {
+test("an operation that fails half way has changed nothing, and reported nothing", async () => {
   const events: unknown[] = [];
   const { files, database } = openWorkspace({ onChange: (event) => events.push(event) });
   await files.writeFile("/a/b", "old");

@@ -62,7 +62,7 @@ export interface WorkspaceOptions {
   readonly name?: string | (() => string | undefined);
   /** Called after each change. */
   readonly onChange?: (event: WorkspaceChangeEvent) => void;
-  /** Tells the time in milliseconds. */
+  /** The clock, in milliseconds. */
   readonly now?: () => number;
 }
 
@@ -489,7 +489,7 @@ export class Workspace implements WorkspaceFsLike {
 /** A write whose bytes are not staged yet. */
 type PutRequest = Omit<FileWrite, "content"> & { readonly bytes: Uint8Array };
 
-/** Throws EFBIG for texts that are too long to compare. */
+/** Makes a unified diff. Throws EFBIG for texts that are too long to compare. */
 function makeDiff(before: string, after: string, labels: { readonly before: string; readonly after: string }): string {
   if (countLines(before) > MAX_DIFF_LINES || countLines(after) > MAX_DIFF_LINES)
     throw new FileError("EFBIG", `a diff compares at most ${MAX_DIFF_LINES} lines`);

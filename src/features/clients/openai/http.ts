@@ -48,7 +48,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   }
 };
 
-/** Sent by the official clients with a request that they repeat. */
+/** The header with which the official clients mark a request that they repeat. */
 const RETRY_HEADER = "x-stainless-retry-count";
 const IDEMPOTENCY_HEADER = "idempotency-key";
 const MAX_KEY_CHARACTERS = 200;

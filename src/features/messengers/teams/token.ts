@@ -129,7 +129,7 @@ function decode(part: string): Fields {
   return parseFields(new TextDecoder().decode(fromBase64Url(part)));
 }
 
-/** Undefined for a text that is not base64. */
+/** Decodes a text. Undefined for one that is not base64. */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));

@@ -137,7 +137,7 @@ export class Capabilities {
   }
 }
 
-/** Throws for a value that is not a text: a script may pass anything. */
+/** Checks that a value is a text, and throws for any other: a script may pass anything. */
 function checkText(value: unknown): string {
   if (typeof value !== "string") throw new TypeError("A text is expected.");
   return value;

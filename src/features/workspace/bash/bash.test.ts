@@ -58,7 +58,7 @@ test("what a script creates, changes and deletes is in the workspace, and exactl
   ]);
 });
 
-test("a script that changes nothing writes nothing and tells of nothing", async () => {
+test("a script that changes nothing writes nothing and reports nothing", async () => {
   const events: unknown[] = [];
   const { files, database } = openWorkspace({ onChange: (event) => events.push(event) });
   await files.writeFile("/f", "x");

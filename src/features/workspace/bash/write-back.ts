@@ -208,7 +208,7 @@ async function applyOne(ops: BashOperations, change: FileChange): Promise<void> 
   }
 }
 
-/** Throws for bytes that are not text. */
+/** Decodes a text. Throws for bytes that are none. */
 function decodeStrictly(bytes: Uint8Array): string {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -185,7 +185,7 @@ export function garbageKeyOf(contentId: string): string {
   return `content:${contentId}`;
 }
 
-/** Throws ESTALE unless the entry is still as the caller saw it; null stands for "not there". */
+/** Checks an entry. Throws ESTALE unless it is still as the caller saw it; null stands for "not there". */
 export function checkExpected(row: EntryRow | undefined, expected: string | null | undefined): void {
   if (expected === undefined) return;
   const current =

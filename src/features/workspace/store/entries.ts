@@ -50,7 +50,7 @@ export interface FileInfo {
   /** Both times are in milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Where a link leads, as it was written. */
+  /** The target of a link, as it was written. */
   readonly target?: string;
   /** Changes with every write of the content. */
   readonly etag?: string;
@@ -97,7 +97,7 @@ export function* findEntry({ tables }: Operation, path: string): SqlSteps<EntryR
   return yield* one<EntryRow>(tables.text(FIND), path);
 }
 
-/** Which rows have all of a file in them. */
+/** The condition for rows that have all of a file in them. */
 export const IS_INLINE_FILE = "type = 'file' AND storage_backend = 'inline'";
 
 const FIND_SMALL = ({ entries }: Tables) =>

@@ -4,9 +4,9 @@
 import { workspaceErrors } from "../errors.ts";
 import { all, one, type Runner, type SqlSteps } from "./sql.ts";
 
-/** Content up to this size is part of its entry's row; renaming a directory rewrites only rows. */
+/** The most bytes of content that is part of its entry's row; renaming a directory rewrites only rows. */
 export const INLINE_BYTES = 16 * 1024;
-/** Larger content is cut into rows of this size: an append rewrites the last one only. */
+/** Bytes of a row into which larger content is cut: an append rewrites the last one only. */
 export const CHUNK_BYTES = 256 * 1024;
 
 const MAX_SEEN = 2_000;

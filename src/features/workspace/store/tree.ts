@@ -203,7 +203,7 @@ function* rename({ tables }: Operation, from: string, to: string): SqlSteps<void
 export interface Page {
   readonly limit: number;
   readonly offset: number;
-  /** Throws ENOENT or ENOTDIR instead of answering with nothing. */
+  /** Whether ENOENT or ENOTDIR is thrown where nothing would be listed. */
   readonly strict: boolean;
 }
 

@@ -10,9 +10,9 @@ import type { Tables } from "./tables.ts";
 
 export const MAX_VERSIONS_PER_FILE = 20;
 export const MAX_HISTORY_BYTES = 64 * 1024 * 1024;
-/** One version that took more would push out the history of all other files. */
+/** The most bytes of one version: one that took more would push out the history of all other files. */
 export const MAX_VERSION_BYTES = 16 * 1024 * 1024;
-/** Counted for the row itself, so that empty files have a bound too. */
+/** Bytes that are counted for the row itself, so that empty files have a bound too. */
 const ROW_BYTES = 512;
 /** Versions removed by one statement when the history is full. */
 const SWEEP_ROWS = 100;

@@ -47,7 +47,7 @@ async function listPage(ops: ListOperations, input: ListInput): Promise<ListOutp
     if (!stat) return { error: `Directory not found: ${path}` };
     if (stat.type !== "directory") return { error: `${path} is not a directory` };
   }
-  // One more than asked for tells whether there are more.
+  // One more than asked for: it shows whether there are more.
   const found = await ops.readDir(path, { limit: limit + 1, offset });
   const entries = found.slice(0, limit).map(formatEntry);
   const isTruncated = found.length > limit;

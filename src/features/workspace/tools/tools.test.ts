@@ -84,7 +84,7 @@ describe("read", () => {
     expect((await callTool<{ content: string }>(read, { path: "/wide" })).content.length).toBeLessThan(210_000);
   });
 
-  test("an image stored without a type, and a PDF, are told by their bytes; bytes are never in the output", async () => {
+  test("an image stored without a type, and a PDF, are recognised by their bytes; bytes are never in the output", async () => {
     const { files } = openWorkspace();
     const read = createReadTool({ ops: files });
     await files.writeFileBytes("/pic", PNG);
