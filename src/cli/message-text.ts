@@ -1,6 +1,6 @@
 // Messages for a terminal: the text, and each tool call as a card of two lines, without control characters. Pure.
 import type { UIMessage } from "ai";
-import { visible } from "../features/messengers/approval-input.ts";
+import { showHidden } from "../features/messengers/approval-input.ts";
 import { isToolPart, toolNameOf, type ToolPart } from "../model/tool-part.ts";
 
 /** Characters of an input or output that are shown. */
@@ -43,7 +43,7 @@ export function shortJson(value: unknown): string {
 
 /** For a decision: all of it, and what cannot be seen, or turns the direction of writing, by its number. */
 export function wholeJson(value: unknown): string {
-  return visible(value === undefined ? "" : (JSON.stringify(value) ?? ""));
+  return showHidden(value === undefined ? "" : (JSON.stringify(value) ?? ""));
 }
 
 /** Without escape sequences: what a model or server writes must not move the cursor or change the title. */

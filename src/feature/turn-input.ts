@@ -1,7 +1,7 @@
 // What callers may give as the input of a turn, brought into the one form the engine takes: messages, or a function of
 // the transcript that is called when the turn's time has come. Messages are checked here: the engine trusts them.
 import type { UIMessage } from "ai";
-import { InvalidMessageError } from "../session/errors.ts";
+import { sessionErrors } from "../session/errors.ts";
 import type { TurnInput } from "../turn/admit.ts";
 import { errorMessage } from "../util/errors.ts";
 import { isUsableId } from "../util/ids.ts";
@@ -51,13 +51,15 @@ const ROLES: ReadonlySet<unknown> = new Set(["user", "assistant", "system"]);
 
 /** Throws InvalidMessageError; what passes has the fields every reader of messages relies on. */
 export function checkMessages(messages: unknown): UIMessage[] {
-  if (!Array.isArray(messages)) throw new InvalidMessageError("a list of messages was expected");
+  if (!Array.isArray(messages)) throw sessionErrors.InvalidMessageError("a list of messages was expected");
   for (const message of messages as unknown[]) {
-    if (!isObject(message)) throw new InvalidMessageError("it is not an object");
-    if (typeof message["id"] !== "string" || message["id"] === "") throw new InvalidMessageError("it has no id");
-    if (!isUsableId(message["id"])) throw new InvalidMessageError("its id cannot be used");
-    if (!ROLES.has(message["role"])) throw new InvalidMessageError(`its role is ${JSON.stringify(message["role"])}`);
-    if (!Array.isArray(message["parts"])) throw new InvalidMessageError("it has no parts");
+    if (!isObject(message)) throw sessionErrors.InvalidMessageError("it is not an object");
+    if (typeof message["id"] !== "string" || message["id"] === "")
+      throw sessionErrors.InvalidMessageError("it has no id");
+    if (!isUsableId(message["id"])) throw sessionErrors.InvalidMessageError("its id cannot be used");
+    if (!ROLES.has(message["role"]))
+      throw sessionErrors.InvalidMessageError(`its role is ${JSON.stringify(message["role"])}`);
+    if (!Array.isArray(message["parts"])) throw sessionErrors.InvalidMessageError("it has no parts");
   }
   // Checked above, as far as it is looked into.
   const checked = messages as UIMessage[];

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { decodeText, encodeText } from "../util/bytes.ts";
 import { ThinkError } from "../util/errors.ts";
+import { hostErrors } from "./errors.ts";
 import type { Sql } from "./ports.ts";
 import { TableSet, type TableDefinition } from "./table-set.ts";
 
@@ -40,16 +41,6 @@ export class BlobCorruptError extends ThinkError {
       code: "blob-corrupt",
       message: "A stored value is damaged and cannot be read.",
       hint: `Blob ${hash}, chunk ${chunk}: ${reason}.`
-    });
-  }
-}
-
-export class BlobTooLargeError extends ThinkError {
-  constructor(readonly sizeBytes: number) {
-    super({
-      code: "blob-too-large",
-      message: `A value of ${sizeBytes} bytes is too large to store.`,
-      hint: `The limit is ${MAX_BLOB_BYTES} bytes for one value; split it, or keep it outside and store its address.`
     });
   }
 }
@@ -108,7 +99,7 @@ export class Blobs {
   /** Stores the value, or finds it stored, and makes `owner` one of its owners. Text is stored as UTF-8. */
   put(value: Uint8Array | string, owner: string): BlobRef {
     const bytes = typeof value === "string" ? encodeText(value) : value;
-    if (bytes.byteLength > MAX_BLOB_BYTES) throw new BlobTooLargeError(bytes.byteLength);
+    if (bytes.byteLength > MAX_BLOB_BYTES) throw hostErrors.BlobTooLargeError(bytes.byteLength, MAX_BLOB_BYTES);
     const ref = { hash: sha256(bytes), sizeBytes: bytes.byteLength };
     this.#tables.transaction(() => {
       if (this.#sizeOf(ref.hash) === undefined) this.#insert(ref, bytes);

@@ -1,7 +1,7 @@
 // The Facets port. A child's class is found by name among the Worker's exports, and what the child must know before
 // its first event (its identity) travels as props, so that a cold start needs no call back to the parent.
 import { createHash } from "node:crypto";
-import { ClassNotExportedError, FacetsUnsupportedError } from "./errors.ts";
+import { FacetsUnsupportedError, hostErrors } from "./errors.ts";
 import type { Facets, FacetStub } from "./ports.ts";
 
 /** The platform takes facet names of 1 to 256 characters; longer keys are hashed. */
@@ -41,7 +41,7 @@ type ExportedClass = (options: { props: FacetProps }) => DurableObjectClass;
 
 function exportedClass(ctx: DurableObjectState, className: string): ExportedClass {
   const exported: unknown = (ctx.exports as Record<string, unknown> | undefined)?.[className];
-  if (typeof exported !== "function") throw new ClassNotExportedError(className);
+  if (typeof exported !== "function") throw hostErrors.ClassNotExportedError(className);
   // Worker exports are callable with props; their types are generated per application.
   return exported as ExportedClass;
 }

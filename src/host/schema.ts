@@ -1,7 +1,7 @@
 // Opens an object's database. All objects have one table, cf_meta, whose one row is what a boot reads; every other table
 // is declared, made and migrated by its owner (table-set.ts). A database that a newer build has written is refused
 // untouched; one that the packages everthink replaces have written is taken over (takeover.ts).
-import { ThinkError } from "../util/errors.ts";
+import { hostErrors } from "./errors.ts";
 import type { Sql } from "./ports.ts";
 import { addColumns } from "./table-set.ts";
 import {
@@ -27,16 +27,6 @@ const META_TABLE = `CREATE TABLE cf_meta (
     tables ${META_COLUMNS.tables}
   )`;
 
-export class NewerSchemaError extends ThinkError {
-  constructor(readonly found: number) {
-    super({
-      code: "newer-schema",
-      message: "This object was written by a newer version and cannot be opened.",
-      hint: `Its schema is version ${found}, this build knows up to ${SCHEMA_VERSION}. Deploy a build at least as new; nothing was changed.`
-    });
-  }
-}
-
 /** The one row that boot reads. */
 export interface MetaRow {
   version: number;
@@ -59,7 +49,7 @@ const NOTHING_CARRIED: TakeoverInit = { parts: [], lossyKinds: [], now: Date.now
 export function openSchema(sql: Sql, takeover: TakeoverInit = NOTHING_CARRIED): MetaRow {
   const meta = readMeta(sql);
   const version = meta?.version ?? 0;
-  if (version > SCHEMA_VERSION) throw new NewerSchemaError(version);
+  if (version > SCHEMA_VERSION) throw hostErrors.NewerSchemaError(version, SCHEMA_VERSION);
   if (meta && version === SCHEMA_VERSION) return meta;
   const tables = tablesOf(sql);
   const lost = !meta && isOriginalObject(tables) ? refuseUncarried(sql, tables, takeover) : undefined;

@@ -1,7 +1,7 @@
 // The Sockets port over hibernating WebSockets. A socket is the same object for the length of an activation, sending
 // never throws, and only sockets accepted here are seen: those a user accepted by hand stay the user's.
 import { openSocketPair } from "#platform";
-import { AttachmentTooLargeError } from "./errors.ts";
+import { hostErrors } from "./errors.ts";
 import type { Socket, Sockets } from "./ports.ts";
 
 /** The platform's limit for what a hibernating socket can remember. */
@@ -85,7 +85,7 @@ class PlatformSocket<Attachment> implements Socket<Attachment> {
     try {
       this.#socket.serializeAttachment(envelope);
     } catch (error) {
-      throw new AttachmentTooLargeError(ATTACHMENT_LIMIT_BYTES, error);
+      throw hostErrors.AttachmentTooLargeError(ATTACHMENT_LIMIT_BYTES, error);
     }
     this.#attachment = next;
   }

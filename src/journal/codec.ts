@@ -6,7 +6,7 @@ import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import { chunksIn, linesOf } from "./chunk-lines.ts";
-import { InvalidRecordError } from "./errors.ts";
+import { journalErrors } from "./errors.ts";
 import { failingField, isRecordType, RECORD_SHAPES, type RecordShape } from "./record-shapes.ts";
 import type { ChunkRange, ContentOutline, ContentSegment, JournalRecord, ReadableRecord } from "./records.ts";
 
@@ -28,7 +28,7 @@ export function encodeRecord(record: JournalRecord): string {
   const shape: RecordShape<JournalRecord> = RECORD_SHAPES[type];
   const header = { type, version: shape.version, turn, at, attempt, range: rangeOf(record) };
   const problem = headerProblem(shape, header) ?? bodyProblem(shape, body);
-  if (problem) throw new InvalidRecordError(type, problem);
+  if (problem) throw journalErrors.InvalidRecordError(type, problem);
   if (record.type === "content-segment") return joined(header, joinChunks(record));
   return joined(header, JSON.stringify(shape.stored?.write(body) ?? body));
 }
@@ -124,9 +124,9 @@ function lineCount(text: string): number {
 
 /** JSON text has no raw line breaks: who wrote one over several lines must join them first, as SegmentPacker does. */
 function joinChunks(segment: ContentSegment): string {
-  if (segment.chunks.length === 0) throw new InvalidRecordError(segment.type, "it has no chunks");
+  if (segment.chunks.length === 0) throw journalErrors.InvalidRecordError(segment.type, "it has no chunks");
   const odd = segment.chunks.findIndex((chunk) => chunk.includes("\n") || !looksLikeChunk(chunk));
-  if (odd >= 0) throw new InvalidRecordError(segment.type, `chunk ${odd} is not a JSON object on one line`);
+  if (odd >= 0) throw journalErrors.InvalidRecordError(segment.type, `chunk ${odd} is not a JSON object on one line`);
   return linesOf(segment.chunks);
 }
 

@@ -1,6 +1,6 @@
 // What the journal refuses. A refused append is thrown, not returned: it must undo the caller's whole transaction, and
 // an attempt that has been overtaken must unwind instead of going on. A caller that wants to ask first reads the conversation's row.
-import { ThinkError } from "../util/errors.ts";
+import { errorTable, ThinkError } from "../util/errors.ts";
 import type { TurnId } from "../util/ids.ts";
 
 /** A later attempt has begun, or this one has ended: its writer must stop. */
@@ -28,60 +28,32 @@ export class TurnSettledError extends ThinkError {
   }
 }
 
-export class UnknownTurnError extends ThinkError {
-  constructor(readonly turnId: TurnId) {
-    super({
-      code: "unknown-turn",
-      message: "There is no such turn.",
-      hint: `Turn ${turnId} was never admitted to this conversation, or was deleted with it.`
-    });
-  }
-}
-
-export class DuplicateTurnError extends ThinkError {
-  constructor(readonly turnId: TurnId) {
-    super({
-      code: "duplicate-turn",
-      message: "This turn was already accepted.",
-      hint: `Turn ${turnId} exists. Turn ids are minted once, at admission.`
-    });
-  }
-}
-
-export class StaleGenerationError extends ThinkError {
-  constructor(
-    readonly generation: number,
-    readonly expected: number
-  ) {
-    super({
-      code: "conversation-cleared",
-      message: "The conversation was cleared.",
-      hint: `A record was written for generation ${generation}; expected was ${expected}.`
-    });
-  }
-}
-
-/** The numbering of a stream would get a hole or a second meaning. Always a bug of the writer's caller. */
-export class ChunkOrderError extends ThinkError {
-  constructor(
-    readonly turnId: TurnId,
-    readonly firstChunk: number,
-    readonly expected: number
-  ) {
-    super({
-      code: "chunk-order",
-      message: "Streamed content arrived out of order.",
-      hint: `Turn ${turnId}: a record starts at chunk ${firstChunk}, the next chunk is ${expected}.`
-    });
-  }
-}
-
-/** A record does not have its type's shape. Always a bug of the writer's caller. */
-export class InvalidRecordError extends ThinkError {
-  constructor(
-    readonly recordType: string,
-    reason: string
-  ) {
-    super({ code: "invalid-record", message: "A record could not be stored.", hint: `${recordType}: ${reason}.` });
-  }
-}
+export const journalErrors = errorTable(ThinkError, {
+  UnknownTurnError: (turnId: TurnId) => ({
+    code: "unknown-turn",
+    message: "There is no such turn.",
+    hint: `Turn ${turnId} was never admitted to this conversation, or was deleted with it.`
+  }),
+  DuplicateTurnError: (turnId: TurnId) => ({
+    code: "duplicate-turn",
+    message: "This turn was already accepted.",
+    hint: `Turn ${turnId} exists. Turn ids are minted once, at admission.`
+  }),
+  StaleGenerationError: (generation: number, expected: number) => ({
+    code: "conversation-cleared",
+    message: "The conversation was cleared.",
+    hint: `A record was written for generation ${generation}; expected was ${expected}.`
+  }),
+  /** The numbering of a stream would get a hole or a second meaning. Always a bug of the writer's caller. */
+  ChunkOrderError: (turnId: TurnId, firstChunk: number, expected: number) => ({
+    code: "chunk-order",
+    message: "Streamed content arrived out of order.",
+    hint: `Turn ${turnId}: a record starts at chunk ${firstChunk}, the next chunk is ${expected}.`
+  }),
+  /** A record does not have its type's shape. Always a bug of the writer's caller. */
+  InvalidRecordError: (recordType: string, reason: string) => ({
+    code: "invalid-record",
+    message: "A record could not be stored.",
+    hint: `${recordType}: ${reason}.`
+  })
+});

@@ -1,16 +1,10 @@
 // What may be appended when, and what an append makes of the conversation's row. Pure: from the row, the fold of the
 // record's turn and one record to the fields that change, or a thrown refusal (errors.ts). The list of open turns and the
 // generation are caches of the journal; a property test holds them to the records.
+import type { ThinkError } from "../util/errors.ts";
 import type { TurnId } from "../util/ids.ts";
 import type { ConversationRow, OpenTurn } from "./conversation.ts";
-import {
-  AttemptFencedError,
-  ChunkOrderError,
-  DuplicateTurnError,
-  StaleGenerationError,
-  TurnSettledError,
-  UnknownTurnError
-} from "./errors.ts";
+import { AttemptFencedError, journalErrors, TurnSettledError } from "./errors.ts";
 import type { TurnFold } from "./folds/turn-fold.ts";
 import type { ConversationCleared, TurnAdmitted, TurnResponded, JournalRecord } from "./records.ts";
 
@@ -65,7 +59,8 @@ function clear(fields: OpenTurnFields, record: ConversationCleared, place: Place
  */
 function admit(fields: OpenTurnFields, record: TurnAdmitted, place: Place): Partial<OpenTurnFields> {
   const { turnId, generation } = record;
-  if (findOpen(fields, turnId) || fields.respondingTurns.includes(turnId)) throw new DuplicateTurnError(turnId);
+  if (findOpen(fields, turnId) || fields.respondingTurns.includes(turnId))
+    throw journalErrors.DuplicateTurnError(turnId);
   checkGeneration(generation, fields.generation);
   const turn: OpenTurn = { turnId, requestId: aliasOf(record), firstSequence: place.sequence, generation };
   return { openTurns: [...fields.openTurns, turn] };
@@ -99,12 +94,12 @@ function settle(fields: OpenTurnFields, turn: OpenTurn, responds: boolean): Part
   return responds ? { openTurns, respondingTurns: [...fields.respondingTurns, turn.turnId] } : { openTurns };
 }
 
-function refusalOf(turnId: TurnId, place: Place): TurnSettledError | UnknownTurnError {
-  return place.isRecorded(turnId) ? new TurnSettledError(turnId) : new UnknownTurnError(turnId);
+function refusalOf(turnId: TurnId, place: Place): ThinkError {
+  return place.isRecorded(turnId) ? new TurnSettledError(turnId) : journalErrors.UnknownTurnError(turnId);
 }
 
 function checkGeneration(generation: number, expected: number): void {
-  if (generation !== expected) throw new StaleGenerationError(generation, expected);
+  if (generation !== expected) throw journalErrors.StaleGenerationError(generation, expected);
 }
 
 function checkFence(fold: Pick<TurnFold, "attempt" | "attempts">, record: JournalRecord & { turnId: TurnId }): void {
@@ -118,7 +113,7 @@ function checkFence(fold: Pick<TurnFold, "attempt" | "attempts">, record: Journa
 
 function checkNumbering({ nextChunk }: Pick<TurnFold, "nextChunk">, record: JournalRecord & { turnId: TurnId }): void {
   if (record.type !== "attempt-started" && record.type !== "content-segment") return;
-  if (record.firstChunk !== nextChunk) throw new ChunkOrderError(record.turnId, record.firstChunk, nextChunk);
+  if (record.firstChunk !== nextChunk) throw journalErrors.ChunkOrderError(record.turnId, record.firstChunk, nextChunk);
 }
 
 function findOpen(fields: OpenTurnFields, turnId: TurnId): OpenTurn | undefined {

@@ -8,7 +8,7 @@
 import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
-import { InvalidRecordError } from "./errors.ts";
+import { journalErrors } from "./errors.ts";
 import type { ContentSegment } from "./records.ts";
 
 export interface SegmentLimits {
@@ -105,6 +105,6 @@ export class SegmentPacker {
 function singleLine(chunk: string): string {
   const parsed = parseJson(chunk);
   if (!parsed.ok || !isObject(parsed.value))
-    throw new InvalidRecordError("content-segment", "a chunk is no JSON object");
+    throw journalErrors.InvalidRecordError("content-segment", "a chunk is no JSON object");
   return chunk.includes("\n") ? JSON.stringify(parsed.value) : chunk;
 }

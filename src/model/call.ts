@@ -4,15 +4,7 @@
 // ended, except tools that ignore their abort signal. Storing and sending chunks is left to the caller.
 import type { FinishReason, LanguageModel, ModelMessage, ToolSet, UIMessageChunk } from "ai";
 import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
-import {
-  ModelCallError,
-  ModelFailedError,
-  ModelInterruptedError,
-  ModelOutputError,
-  ModelTimeoutError,
-  NotAModelError,
-  StepHookError
-} from "./errors.ts";
+import { ModelCallError, ModelFailedError, StepHookError, modelCallErrors } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
 import type { ChunkReader, ModelObject, Sdk, StepChange, StreamedPart } from "./sdk.ts";
 import type {
@@ -217,7 +209,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   }
 
   #guarded(model: LanguageModel): ModelObject {
-    if (!isModel(model)) throw new NotAModelError(model);
+    if (!isModel(model)) throw modelCallErrors.NotAModelError(model);
     const { coalesce } = this.#input;
     const options = { callIds: this.#callIds, ...(coalesce !== undefined && { coalesce }) };
     return guardModel(this.#sdk.resolveModel(model), options);
@@ -293,8 +285,8 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   #decide(): ModelCallOutcome | Promise<ModelCallOutcome> {
     if (this.#signal.aborted) return { ...this.#base(), status: "aborted", reason: this.#signal.reason };
     if (this.#failure !== undefined) return this.#failed(asModelCallError(this.#failure.error));
-    if (this.#timeout !== undefined) return this.#failed(new ModelTimeoutError(this.#timeout.reason));
-    if (this.#finish === undefined) return this.#failed(new ModelInterruptedError());
+    if (this.#timeout !== undefined) return this.#failed(modelCallErrors.ModelTimeoutError(this.#timeout.reason));
+    if (this.#finish === undefined) return this.#failed(modelCallErrors.ModelInterruptedError());
     return this.#finished(this.#finish);
   }
 
@@ -304,7 +296,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     const raw = part["rawFinishReason"];
     const rawFinishReason = typeof raw === "string" ? raw : undefined;
     if (finishReason === "error") return this.#failed(new ModelFailedError({ finishReason, rawFinishReason }));
-    if (finishReason === "interrupted") return this.#failed(new ModelInterruptedError());
+    if (finishReason === "interrupted") return this.#failed(modelCallErrors.ModelInterruptedError());
     const completed = { ...this.#base(), status: "completed", finishReason, rawFinishReason } as const;
     const last = this.#steps.at(-1);
     const specification = this.#input.settings?.output;
@@ -315,7 +307,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     const { response, usage } = last;
     return specification.parseCompleteOutput({ text: last.text }, { response, usage, finishReason }).then(
       (output: unknown) => ({ ...completed, output }),
-      (error: unknown) => this.#failed(new ModelOutputError(error))
+      (error: unknown) => this.#failed(modelCallErrors.ModelOutputError(error))
     );
   }
 

@@ -2,7 +2,7 @@
 // its text never becomes `message`, because messages reach clients and provider text may carry keys, prompts or
 // internal addresses. What to tell the client is decided above, by `onChatError`.
 import { isObject } from "../util/json.ts";
-import { errorMessage, ThinkError } from "../util/errors.ts";
+import { errorTable, errorMessage, ThinkError } from "../util/errors.ts";
 
 export type ModelCallErrorCode =
   | "model-call-failed"
@@ -42,51 +42,34 @@ export class ModelFailedError extends ModelCallError {
   }
 }
 
-/** The stream ended politely but without a finish part: a proxy or provider hung up in the middle. */
-export class ModelInterruptedError extends ModelCallError {
-  constructor() {
-    super({
-      code: "model-stream-interrupted",
-      message: "The model's answer was cut off.",
-      hint: "The provider's stream ended without saying that it was finished."
-    });
-  }
-}
-
-/** One of the SDK's own timeouts fired (the `timeout` setting). */
-export class ModelTimeoutError extends ModelCallError {
-  constructor(cause: unknown) {
-    super({
-      code: "model-timeout",
-      message: "The model took too long to answer.",
-      hint: "The `timeout` setting of this turn was reached.",
-      cause
-    });
-  }
-}
-
-/** What was given as a model is none. */
-export class NotAModelError extends ModelCallError {
-  constructor(given: unknown) {
-    super({
-      code: "model-invalid",
-      message: "The model could not answer.",
-      hint: `getModel(), beforeTurn or beforeStep gave ${given === null ? "null" : `a value of type ${typeof given}`}, which is not a language model of the AI SDK.`
-    });
-  }
-}
-
-/** The answer is complete but is not the structured output that was asked for. */
-export class ModelOutputError extends ModelCallError {
-  constructor(cause: unknown) {
-    super({
-      code: "model-output-invalid",
-      message: "The model's answer does not have the requested shape.",
-      hint: "The text of the last step could not be parsed with the turn's `output`.",
-      cause
-    });
-  }
-}
+export const modelCallErrors = errorTable(ModelCallError, {
+  /** The stream ended politely but without a finish part: a proxy or provider hung up in the middle. */
+  ModelInterruptedError: () => ({
+    code: "model-stream-interrupted",
+    message: "The model's answer was cut off.",
+    hint: "The provider's stream ended without saying that it was finished."
+  }),
+  /** One of the SDK's own timeouts fired (the `timeout` setting). */
+  ModelTimeoutError: (cause: unknown) => ({
+    code: "model-timeout",
+    message: "The model took too long to answer.",
+    hint: "The `timeout` setting of this turn was reached.",
+    cause
+  }),
+  /** What was given as a model is none. */
+  NotAModelError: (given: unknown) => ({
+    code: "model-invalid",
+    message: "The model could not answer.",
+    hint: `getModel(), beforeTurn or beforeStep gave ${given === null ? "null" : `a value of type ${typeof given}`}, which is not a language model of the AI SDK.`
+  }),
+  /** The answer is complete but is not the structured output that was asked for. */
+  ModelOutputError: (cause: unknown) => ({
+    code: "model-output-invalid",
+    message: "The model's answer does not have the requested shape.",
+    hint: "The text of the last step could not be parsed with the turn's `output`.",
+    cause
+  })
+});
 
 /** `beforeStep` threw. */
 export class StepHookError extends ModelCallError {
@@ -100,50 +83,33 @@ export class StepHookError extends ModelCallError {
   }
 }
 
-/** A tool returned what cannot be kept, and so not be shown to the model after a restart either. */
-export class ToolOutputError extends ThinkError {
-  constructor(toolName: string, cause: unknown) {
-    super({
-      code: "tool-output-invalid",
-      message: `The result of "${toolName}" cannot be stored: it is not JSON.`,
-      hint: "Return JSON: no big integers, no loops, no toJSON that throws.",
-      cause
-    });
-  }
-}
-
-/** The call has run: its effect stays, and only what it returned is dropped. */
-export class ToolOutputTooLargeError extends ThinkError {
-  constructor(toolName: string, limitBytes: number) {
-    super({
-      code: "tool-output-too-large",
-      message: `"${toolName}" has run, but its result was dropped: it is larger than ${limitBytes} bytes.`,
-      hint: "Return less, or store it and return where it is."
-    });
-  }
-}
-
-/** Nothing to send: the history is empty, or everything in it was dropped. */
-export class NoMessagesError extends ThinkError {
-  constructor() {
-    super({
-      code: "no-messages",
-      message: "There is nothing to send to the model.",
-      hint: "The conversation has no message with content the model can read."
-    });
-  }
-}
-
-/** The installed `ai` package is not one this package can work with. */
-export class UnsupportedSdkError extends ThinkError {
-  constructor(missing: string) {
-    super({
-      code: "unsupported-sdk",
-      message: "The installed version of the ai package is not supported.",
-      hint: `Install ai 7 or ai 6; this one does not export ${missing}.`
-    });
-  }
-}
+export const modelErrors = errorTable(ThinkError, {
+  /** A tool returned what cannot be kept, and so not be shown to the model after a restart either. */
+  ToolOutputError: (toolName: string, cause: unknown) => ({
+    code: "tool-output-invalid",
+    message: `The result of "${toolName}" cannot be stored: it is not JSON.`,
+    hint: "Return JSON: no big integers, no loops, no toJSON that throws.",
+    cause
+  }),
+  /** The call has run: its effect stays, and only what it returned is dropped. */
+  ToolOutputTooLargeError: (toolName: string, limitBytes: number) => ({
+    code: "tool-output-too-large",
+    message: `"${toolName}" has run, but its result was dropped: it is larger than ${limitBytes} bytes.`,
+    hint: "Return less, or store it and return where it is."
+  }),
+  /** Nothing to send: the history is empty, or everything in it was dropped. */
+  NoMessagesError: () => ({
+    code: "no-messages",
+    message: "There is nothing to send to the model.",
+    hint: "The conversation has no message with content the model can read."
+  }),
+  /** The installed `ai` package is not one this package can work with. */
+  UnsupportedSdkError: (missing: string) => ({
+    code: "unsupported-sdk",
+    message: "The installed version of the ai package is not supported.",
+    hint: `Install ai 7 or ai 6; this one does not export ${missing}.`
+  })
+});
 
 /** The text of a tool's error as the model and the stored message see it. */
 export function toolErrorText(error: unknown): string {

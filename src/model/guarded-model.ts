@@ -5,7 +5,7 @@
 import type { CallIds, StreamCallIds } from "./call-ids.ts";
 import { coalesceParts, type ModelPart, type PartReader } from "./coalesce.ts";
 import { withoutEmpty } from "./empty-content.ts";
-import { ModelInterruptedError, NoMessagesError, noteStreamedError } from "./errors.ts";
+import { modelCallErrors, modelErrors, noteStreamedError } from "./errors.ts";
 import { normalisePart, type SpecificationVersion } from "./normalise-part.ts";
 import type { ModelObject } from "./sdk.ts";
 import { FastReadableStream } from "./fast-readable.ts";
@@ -38,7 +38,7 @@ export function guardModel(model: ModelObject, options: GuardOptions = {}): Mode
   const doStream = async (callOptions: CallOptions): Promise<Guarded> => {
     // Messages of hooks and of earlier steps do not come from the stored history: all of them pass here.
     const prompt = withoutEmpty(callOptions.prompt);
-    if (prompt.every(({ role }) => role === "system")) throw new NoMessagesError();
+    if (prompt.every(({ role }) => role === "system")) throw modelErrors.NoMessagesError();
     const result = await original.call(model, { ...callOptions, prompt });
     const reader = new GuardedReader(result.stream, {
       signal: callOptions.abortSignal,
@@ -109,7 +109,7 @@ export class GuardedReader implements PartReader<ModelPart> {
   #finish(): readonly ModelPart[] | undefined {
     if (this.#isOver || this.#isComplete) return undefined;
     this.#isOver = true;
-    return [errorPart(new ModelInterruptedError())];
+    return [errorPart(modelCallErrors.ModelInterruptedError())];
   }
 
   #mend(value: unknown): readonly ModelPart[] {

@@ -8,16 +8,11 @@ export {
 } from "./call.ts";
 export {
   ModelCallError,
+  modelErrors,
   ModelFailedError,
-  ModelInterruptedError,
-  ModelOutputError,
-  ModelTimeoutError,
-  NoMessagesError,
   StepHookError,
   streamedErrorText,
-  toolErrorText,
-  UnsupportedSdkError,
-  type ModelCallErrorCode
+  toolErrorText
 } from "./errors.ts";
 export {
   CONTINUE_TEXT,

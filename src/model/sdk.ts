@@ -6,7 +6,7 @@ import * as ai from "ai";
 import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } from "ai";
 import { err, ok, type Result } from "../util/result.ts";
 import { isObject } from "../util/json.ts";
-import { toolErrorText, UnsupportedSdkError } from "./errors.ts";
+import { modelErrors, toolErrorText } from "./errors.ts";
 import { withSpans } from "./telemetry-spans.ts";
 import type {
   ChunkEvent,
@@ -111,7 +111,7 @@ let installed: Sdk | undefined;
 /** Adapts one major of the SDK. Throws UnsupportedSdkError when it is neither 6 nor 7. */
 export function openSdk(module: SdkModule): Sdk {
   for (const name of ["streamText", "convertToModelMessages", "asSchema"] as const) {
-    if (typeof module[name] !== "function") throw new UnsupportedSdkError(name);
+    if (typeof module[name] !== "function") throw modelErrors.UnsupportedSdkError(name);
   }
   const major = module.isStepCount === undefined ? 6 : 7;
   const streamText = (module.experimental_streamTextLowMemory ?? module.streamText) as StreamText;

@@ -5,7 +5,7 @@
 import type { ModelMessage, Tool, ToolSet } from "ai";
 import { byteLength } from "../util/bytes.ts";
 import { isPlainJson } from "../util/json.ts";
-import { ToolOutputError, ToolOutputTooLargeError } from "./errors.ts";
+import { modelErrors } from "./errors.ts";
 
 /** As JSON. The store takes values of 32 MiB; the rest is for what is recorded with it. Above it the call gets an error. */
 export const MAX_OUTPUT_BYTES = 31 * 1024 * 1024;
@@ -170,17 +170,17 @@ class WatchedCall {
   #kept(output: unknown): unknown {
     const { tool, toolName } = this.#setup;
     if (isPlainJson(output)) {
-      if (!fitsIn(output, MAX_OUTPUT_BYTES)) throw new ToolOutputTooLargeError(toolName, MAX_OUTPUT_BYTES);
+      if (!fitsIn(output, MAX_OUTPUT_BYTES)) throw modelErrors.ToolOutputTooLargeError(toolName, MAX_OUTPUT_BYTES);
       return output;
     }
     let text: string | undefined;
     try {
       text = JSON.stringify(output);
     } catch (error) {
-      throw new ToolOutputError(toolName, error);
+      throw modelErrors.ToolOutputError(toolName, error);
     }
     if (text === undefined) return tool.toModelOutput === undefined ? undefined : output;
-    if (byteLength(text) > MAX_OUTPUT_BYTES) throw new ToolOutputTooLargeError(toolName, MAX_OUTPUT_BYTES);
+    if (byteLength(text) > MAX_OUTPUT_BYTES) throw modelErrors.ToolOutputTooLargeError(toolName, MAX_OUTPUT_BYTES);
     return tool.toModelOutput === undefined ? JSON.parse(text) : output;
   }
 

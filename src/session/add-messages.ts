@@ -1,7 +1,7 @@
 // Adding messages to the transcript without a turn: each below the one before, in one transaction. Doing it twice
 // changes nothing. No queue is involved, so it is safe from inside a tool.
 import { recordChange, ALREADY_RECORDED, USER_CODE } from "./change-log.ts";
-import { UnknownParentError } from "./errors.ts";
+import { sessionErrors } from "./errors.ts";
 import type { MessageStore } from "./message-store.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 
@@ -20,7 +20,7 @@ export function addMessages(
 ): void {
   if (messages.length === 0) return;
   store.scope.conversation.transaction(() => {
-    if (typeof parentId === "string" && !store.has(parentId)) throw new UnknownParentError(parentId);
+    if (typeof parentId === "string" && !store.has(parentId)) throw sessionErrors.UnknownParentError(parentId);
     let parent = parentId;
     const [added, updated]: [string[], string[]] = [[], []];
     for (const message of messages) {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, test, vi } from "vitest";
 import { Crash } from "../journal/memory-sql.test-support.ts";
 import { MAX_LISTED_MESSAGES, MAX_VERSIONS, versionsOf } from "./branches.ts";
-import { CompactionRangeError, UnknownMessageError } from "./errors.ts";
+import { CompactionRangeError } from "./errors.ts";
 import { LiveView } from "./hydration.ts";
 import { MessageStore } from "./message-store.ts";
 import { sessionScope } from "./session-host.ts";
@@ -63,9 +63,9 @@ describe("choosing a version", () => {
     const { store, host, sql } = forked();
     new MessageStore(sessionScope(host, "other")).appendMessage(text("foreign"));
     sql.reset();
-    expect(() => store.selectBranch("nobody")).toThrow(UnknownMessageError);
+    expect(() => store.selectBranch("nobody")).toThrow(expect.objectContaining({ code: "unknown-message" }));
     expect(() => store.selectBranch("foreign")).toThrow(/no message "foreign"/);
-    expect(() => store.selectBranch("compaction_nobody")).toThrow(UnknownMessageError);
+    expect(() => store.selectBranch("compaction_nobody")).toThrow(expect.objectContaining({ code: "unknown-message" }));
     expect(sql.rowsWritten).toBe(0);
   });
 
@@ -305,7 +305,8 @@ function play(store: MessageStore, list: readonly Step[], onLook: () => void): M
       if (model.nodes.has(`m${step.at}`)) {
         store.selectBranch(`m${step.at}`);
         model.select(`m${step.at}`);
-      } else expect(() => store.selectBranch(`m${step.at}`)).toThrow(UnknownMessageError);
+      } else
+        expect(() => store.selectBranch(`m${step.at}`)).toThrow(expect.objectContaining({ code: "unknown-message" }));
     } else if (step.do === "update") {
       store.updateMessage(text(`m${step.at}`, "user", words));
       const known = model.nodes.get(`m${step.at}`);

@@ -3,7 +3,7 @@
 // Listing costs what is listed. A move scans the session once, and afterwards the sums and the summaries of the new path
 // are exact, so that what follows costs no more than before. Runs inside the store's transaction.
 import type { ConversationRow } from "../journal/conversation.ts";
-import { UnknownMessageError } from "./errors.ts";
+import { sessionErrors } from "./errors.ts";
 import type { MessageHeader } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
 import { addTotals, ownTotals, subtractTotals, withTotals, ZERO_TOTALS, type PathTotals } from "./path-totals.ts";
@@ -47,7 +47,7 @@ export function versionsOf(
 /** See `MessageStore.selectBranch`. */
 export function moveToBranch(store: MessageStore, row: ConversationRow, messageId: string): boolean {
   const target = store.rows.header(messageId);
-  if (target === undefined) throw new UnknownMessageError(messageId);
+  if (target === undefined) throw sessionErrors.UnknownMessageError(messageId);
   const leafId = newestBelow(store, target);
   const leaf = leafId === row.leaf ? undefined : store.rows.header(leafId);
   if (leaf === undefined) return false;

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { tablesOf } from "../host/schema.ts";
 import { createCompactFunction, type CompactFunction } from "./compact-function.ts";
 import { RETRY_GROWTH } from "./compaction.ts";
-import { CompactionUnsupportedError, NoCompactionFunctionError } from "./errors.ts";
 import { provideSessionHost } from "./session-host.ts";
 import { COMPACTION_TABLES } from "./overlay-rows.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
@@ -48,11 +47,13 @@ const range = (fromMessageId: string, toMessageId: string, summary = "S"): Compa
 describe("compacting", () => {
   it("needs a function, and storage for summaries", async () => {
     const { session } = open();
-    await expect(session.compact()).rejects.toThrow(NoCompactionFunctionError);
+    await expect(session.compact()).rejects.toThrow(expect.objectContaining({ code: "no-compaction-function" }));
     await expect(session.compact()).rejects.toThrow("No compaction function registered. Call onCompaction() first.");
     const without = Session.create(customProvider({})).onCompaction(range("m0", "m1"));
-    await expect(without.compact()).rejects.toThrow(CompactionUnsupportedError);
-    await expect(without.addCompaction("S", "m0", "m1")).rejects.toThrow(CompactionUnsupportedError);
+    await expect(without.compact()).rejects.toThrow(expect.objectContaining({ code: "compaction-unsupported" }));
+    await expect(without.addCompaction("S", "m0", "m1")).rejects.toThrow(
+      expect.objectContaining({ code: "compaction-unsupported" })
+    );
     expect(await without.getCompactions()).toEqual([]);
   });
 

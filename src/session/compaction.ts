@@ -5,7 +5,7 @@ import type { ContextBlock } from "./context/block.ts";
 import type { CompactContext, CompactFunction, CompactResult } from "./compact-function.ts";
 import { firstOpenCall } from "./compaction-boundary.ts";
 import { planCompaction } from "./compaction-plan.ts";
-import { CompactionRangeError, CompactionUnsupportedError, NoCompactionFunctionError } from "./errors.ts";
+import { CompactionRangeError, sessionErrors } from "./errors.ts";
 import { MessageStore } from "./message-store.ts";
 import { requireSummary } from "./overlays.ts";
 import type { SessionMessage } from "./session-message.ts";
@@ -82,10 +82,10 @@ export class Compactor implements StatusSource {
 
   /** Null: it was not shortened. Throws only for a session that cannot be compacted at all. */
   async compact(leafId?: string | null): Promise<CompactOutcome | null> {
-    if (this.#init.settings.compact === undefined) throw new NoCompactionFunctionError();
+    if (this.#init.settings.compact === undefined) throw sessionErrors.NoCompactionFunctionError();
     const { provider } = this.#init;
     if (provider.addCompaction === undefined || provider.getCompactions === undefined) {
-      throw new CompactionUnsupportedError();
+      throw sessionErrors.CompactionUnsupportedError();
     }
     const ended = await this.#once(leafId ?? null);
     return typeof ended === "object" ? ended : null;

@@ -2,7 +2,7 @@
 // few messages. It is read at its first use, not at boot, and from then on only what changed is read again. It is derived
 // from what is stored: a change that was undone leaves no trace. Storage is never written.
 import { byteLength } from "../util/bytes.ts";
-import { HistoryUnreadableError } from "./errors.ts";
+import { sessionErrors } from "./errors.ts";
 import { BATCH_ROWS, type MessageRow } from "./message-rows.ts";
 import type { MessageStore, SizedMessage } from "./message-store.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
@@ -66,7 +66,7 @@ export class LiveView {
       this.#entries = undefined;
       this.#init.onFailure(error);
       // An empty list would be taken for an empty conversation.
-      throw new HistoryUnreadableError(error);
+      throw sessionErrors.HistoryUnreadableError(error);
     }
     return this.#messages;
   }

@@ -4,7 +4,7 @@
 // store's transactions. Below them: the newest part of a path as histories show it, read from its end.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { byteLength } from "../util/bytes.ts";
-import { CompactionRangeError, SummaryRefusedError } from "./errors.ts";
+import { CompactionRangeError, sessionErrors } from "./errors.ts";
 import { BATCH_BYTES, BATCH_ROWS, type MessageHeader, type PathRow, type WalkLimits } from "./message-rows.ts";
 import type { MessageStore, SizedMessage } from "./message-store.ts";
 import {
@@ -252,9 +252,9 @@ export function storedCompaction(overlay: Overlay & { readonly summary: string }
 
 /** Throws SummaryRefusedError. */
 export function requireSummary(summary: string): void {
-  if (summary.trim() === "") throw new SummaryRefusedError("it is blank");
+  if (summary.trim() === "") throw sessionErrors.SummaryRefusedError("it is blank");
   if (byteLength(summary) > MAX_SUMMARY_BYTES) {
-    throw new SummaryRefusedError(`it has more than ${MAX_SUMMARY_BYTES} bytes`);
+    throw sessionErrors.SummaryRefusedError(`it has more than ${MAX_SUMMARY_BYTES} bytes`);
   }
 }
 

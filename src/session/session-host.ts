@@ -6,7 +6,7 @@ import type { Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Conversation } from "../journal/conversation.ts";
 import type { ChangeLog } from "./change-log.ts";
-import { SessionHostMissingError } from "./errors.ts";
+import { sessionErrors } from "./errors.ts";
 import { MessageChanges } from "./message-changes.ts";
 import { MessageRows } from "./message-rows.ts";
 import { OverlayRows } from "./overlay-rows.ts";
@@ -63,7 +63,7 @@ export function provideSessionHost(agent: object, host: SessionHost): void {
 /** Throws SessionHostMissingError for anything that is not a wired agent. */
 export function sessionHostOf(agent: object): SessionHost {
   const host = hosts.get(agent);
-  if (host === undefined) throw new SessionHostMissingError();
+  if (host === undefined) throw sessionErrors.SessionHostMissingError();
   return host;
 }
 

@@ -3,7 +3,7 @@
 import { messageId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import { InvalidMessageError } from "./errors.ts";
+import { sessionErrors } from "./errors.ts";
 
 export interface SessionMessagePart {
   type: string;
@@ -69,7 +69,7 @@ export function checkMessage(value: unknown): Result<SessionMessage> {
 /** Refuses what could not be read back. Throws InvalidMessageError or InvalidIdError. */
 export function requireMessage(message: SessionMessage): void {
   const checked = checkMessage(message);
-  if (!checked.ok) throw new InvalidMessageError(checked.error);
+  if (!checked.ok) throw sessionErrors.InvalidMessageError(checked.error);
   messageId(message.id);
 }
 

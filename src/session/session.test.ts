@@ -2,7 +2,6 @@ import { DatabaseSync } from "node:sqlite";
 import type { UIMessage } from "ai";
 import { describe, expect, expectTypeOf, it, test, vi } from "vitest";
 import { addMessages } from "./add-messages.ts";
-import { SessionHostMissingError, SessionInUseError, UnknownParentError } from "./errors.ts";
 import { AgentSessionProvider, Session } from "./session.ts";
 import { provideSessionHost } from "./session-host.ts";
 import type { SessionMessage } from "./session-message.ts";
@@ -31,7 +30,7 @@ describe("a session of an agent", () => {
     expect(sql.statements).toEqual([]);
     await session.appendMessage(text("m1"));
     expect(sql.statements.length).toBeGreaterThan(0);
-    expect(() => session.forSession("late")).toThrow(SessionInUseError);
+    expect(() => session.forSession("late")).toThrow(expect.objectContaining({ code: "session-in-use" }));
   });
 
   it("keeps the sessions of one object apart, also messages with the same id", async () => {
@@ -69,7 +68,9 @@ describe("a session of an agent", () => {
   });
 
   it("needs an agent or a provider", async () => {
-    await expect(Session.create(new Agent()).getHistory()).rejects.toThrow(SessionHostMissingError);
+    await expect(Session.create(new Agent()).getHistory()).rejects.toThrow(
+      expect.objectContaining({ code: "session-host-missing" })
+    );
   });
 
   it("takes and gives messages of the AI SDK", () => {
@@ -201,7 +202,9 @@ describe("adding messages without a turn", () => {
     expect(ids(store.getHistory())).toEqual(["r1", "r2"]);
     addMessages(store, [text("m2")], { parentId: "m1" });
     expect(ids(store.getHistory())).toEqual(["m1", "m2"]);
-    expect(() => addMessages(store, [text("m9")], { parentId: "nobody" })).toThrow(UnknownParentError);
+    expect(() => addMessages(store, [text("m9")], { parentId: "nobody" })).toThrow(
+      expect.objectContaining({ code: "unknown-parent" })
+    );
     expect(store.has("m9")).toBe(false);
   });
 

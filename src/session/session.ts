@@ -4,12 +4,12 @@
 import type { CompactFunction } from "./compact-function.ts";
 import { Compactor, type CompactionErrorHandler, type CompactionSettings, type CompactOutcome } from "./compaction.ts";
 import { checkConfig, type ContextBlock, type ContextConfig, type SessionContextOptions } from "./context/block.ts";
-import { BlockExistsError } from "./context/errors.ts";
+import { blockErrors } from "./context/errors.ts";
 import type { WritableContextProvider } from "./context/provider.ts";
 import type { PromptBlock } from "./context/render.ts";
 import { SessionContext } from "./context/session-context.ts";
 import type { ContextTools } from "./context/tools.ts";
-import { CompactionUnsupportedError, SearchUnsupportedError, SessionInUseError } from "./errors.ts";
+import { sessionErrors } from "./errors.ts";
 import { readWindow } from "./hydration.ts";
 import { MessageStore } from "./message-store.ts";
 import { searchLimit, type SearchResult } from "./search.ts";
@@ -82,7 +82,7 @@ export class Session {
 
   /** Keeps this session's rows apart from those of other ids in the same object. Before the first use. */
   forSession(sessionId: string): this {
-    if (this.#provider !== undefined) throw new SessionInUseError("forSession");
+    if (this.#provider !== undefined) throw sessionErrors.SessionInUseError("forSession");
     this.#sessionId = sessionId;
     return this;
   }
@@ -95,17 +95,17 @@ export class Session {
    * session.withContext("memory", { description: "Learned facts", maxTokens: 2000 }).withCachedPrompt();
    */
   withContext(label: string, options: SessionContextOptions = {}): this {
-    if (this.#provider !== undefined) throw new SessionInUseError("withContext", "addContext");
+    if (this.#provider !== undefined) throw sessionErrors.SessionInUseError("withContext", "addContext");
     const config = { ...options, label };
     checkConfig(config);
-    if (this.#contextConfigs.some((other) => other.label === label)) throw new BlockExistsError(label);
+    if (this.#contextConfigs.some((other) => other.label === label)) throw blockErrors.BlockExistsError(label);
     this.#contextConfigs.push(config);
     return this;
   }
 
   /** Keeps the rendered prompt over restarts: in the agent's own storage, or in `store`. Before the first use. */
   withCachedPrompt(store?: WritableContextProvider): this {
-    if (this.#provider !== undefined) throw new SessionInUseError("withCachedPrompt");
+    if (this.#provider !== undefined) throw sessionErrors.SessionInUseError("withCachedPrompt");
     this.#promptStore = store ?? true;
     return this;
   }
@@ -200,7 +200,7 @@ export class Session {
    */
   async search(query: string, options: { limit?: number } = {}): Promise<SearchResult[]> {
     const provider = this.#open();
-    if (provider.searchMessages === undefined) throw new SearchUnsupportedError();
+    if (provider.searchMessages === undefined) throw sessionErrors.SearchUnsupportedError();
     return provider.searchMessages(query, searchLimit(options.limit));
   }
 
@@ -229,7 +229,7 @@ export class Session {
   /** Shows a summary where the messages from one to another were. They stay stored. */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {
     const provider = this.#open();
-    if (provider.addCompaction === undefined) throw new CompactionUnsupportedError();
+    if (provider.addCompaction === undefined) throw sessionErrors.CompactionUnsupportedError();
     return provider.addCompaction(summary, fromMessageId, toMessageId);
   }
 

@@ -6,7 +6,7 @@ import type { ModelMessage, ToolSet, UIMessage } from "ai";
 import {
   endInQuestion,
   isToolPart,
-  NoMessagesError,
+  modelErrors,
   toModelMessages,
   type ModelCallHooks,
   type ModelSettings,
@@ -208,7 +208,7 @@ export class Assembly {
     const canReadCut = !cut.isEmpty && merged.tools[READ_RESULT] === resultTools[READ_RESULT];
     const shown = canReadCut || cut.isEmpty ? named : cut.show(history, this.#truncation(false));
     const messages = await this.#modelMessages(shown, merged.tools);
-    if (messages.length === 0) throw new NoMessagesError();
+    if (messages.length === 0) throw modelErrors.NoMessagesError();
     const isPartial = history.at(-1)?.id === turn.messageId;
     return { merged, parts, sections, messages, policy, cut, canReadCut, isPartial };
   }

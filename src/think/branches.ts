@@ -4,7 +4,7 @@
 import { getCurrentAgent } from "../agent/context.ts";
 import type { ArmedContinuation } from "../journal/conversation.ts";
 import { versionsOf } from "../session/branches.ts";
-import { UnknownMessageError } from "../session/errors.ts";
+import { sessionErrors } from "../session/errors.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { BranchInUseError } from "../feature/errors.ts";
 import type { StoredTranscript } from "../turn/stored-transcript.ts";
@@ -22,7 +22,7 @@ export function listBranches({ store, transcript }: BranchStores): Record<string
 export function selectBranch({ store, transcript }: BranchStores, messageId: unknown): void {
   const { conversation } = store.scope;
   // Clients may send anything.
-  if (typeof messageId !== "string") throw new UnknownMessageError(String(messageId));
+  if (typeof messageId !== "string") throw sessionErrors.UnknownMessageError(String(messageId));
   conversation.transaction((row) => {
     if (row.openTurns.length > 0) throw new BranchInUseError();
     const by = getCurrentAgent().connection === undefined ? "code" : "client";

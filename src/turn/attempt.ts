@@ -10,7 +10,7 @@ import type { JournalRecord, StepUsage } from "../journal/records.ts";
 import {
   callModel,
   isToolPart,
-  NoMessagesError,
+  modelErrors,
   normaliseUsage,
   StepHookError,
   wrapTools,
@@ -135,7 +135,7 @@ export class Attempt {
       const path = history();
       this.#takenCallIds = path.flatMap(callIdsOf);
       assembled = await hooks.assemble(turn, path, overflows);
-      if (assembled.messages.length === 0) throw new NoMessagesError();
+      if (assembled.messages.length === 0) throw modelErrors.NoMessagesError();
     } catch (error) {
       if (turn.signal.aborted) return { kind: "aborted", reason: turn.signal.reason };
       return { kind: "failed", error, stage: "turn" };

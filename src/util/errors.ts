@@ -32,6 +32,8 @@ export class ThinkError extends Error {
  * });
  * throw queueErrors.QueueFullError(10);
  * ```
+ *
+ * @__NO_SIDE_EFFECTS__ lets bundlers leave out a table that is not used.
  */
 export function errorTable<Init, Family extends Error, Rows extends Record<string, (...values: never[]) => Init>>(
   Base: new (init: Init) => Family,

@@ -2,7 +2,7 @@
 // erased at run time; the constructors are the only way to make one from plain text, and they refuse what cannot be a key.
 // Minting fresh ids is the host's job (the Ids port): these functions only give the text its type.
 import { isLongerThan } from "./bytes.ts";
-import { ThinkError } from "./errors.ts";
+import { errorTable, ThinkError } from "./errors.ts";
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
@@ -25,16 +25,12 @@ export const MAX_ID_BYTES = 256;
 /** Providers put signatures into call ids, so these can be long. */
 export const MAX_CALL_ID_BYTES = 16 * 1024;
 
-export class InvalidIdError extends ThinkError {
-  readonly kind: string;
-  readonly reason: string;
-
-  constructor(kind: string, reason: string) {
-    super({ code: "invalid-id", message: `This is not a usable ${kind} id: ${reason}.` });
-    this.kind = kind;
-    this.reason = reason;
-  }
-}
+const idErrors = errorTable(ThinkError, {
+  InvalidIdError: (kind: string, reason: string) => ({
+    code: "invalid-id",
+    message: `This is not a usable ${kind} id: ${reason}.`
+  })
+});
 
 export const turnId = (text: string): TurnId => checked<TurnId>("turn", text, MAX_ID_BYTES);
 export const messageId = (text: string): MessageId => checked<MessageId>("message", text, MAX_ID_BYTES);
@@ -50,7 +46,7 @@ export function isUsableId(id: unknown, maxBytes: number = MAX_ID_BYTES): id is 
 
 function checked<Id extends string>(kind: string, text: string, maxBytes: number): Id {
   const problem = problemOf(text, maxBytes);
-  if (problem !== undefined) throw new InvalidIdError(kind, problem);
+  if (problem !== undefined) throw idErrors.InvalidIdError(kind, problem);
   // The brand exists in the type only; this is the one place that grants it.
   return text as Id;
 }

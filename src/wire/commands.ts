@@ -6,10 +6,11 @@ import type { RecordedClientTool } from "../journal/records.ts";
 import { DEFAULT_ERROR_TEXT } from "../turn/tool-answer.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { isLongerThan } from "../util/bytes.ts";
+import type { ThinkError } from "../util/errors.ts";
 import { isUsableId, MAX_CALL_ID_BYTES } from "../util/ids.ts";
 import { isObject, parseJson, type Json } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import { MalformedRequestError, RequestTooLargeError } from "./errors.ts";
+import { RequestTooLargeError, wireErrors } from "./errors.ts";
 
 /** Limits of what is kept in the conversation's one row, which every turn reads. */
 export const CLIENT_TOOLS_LIMIT_BYTES = 512 * 1024;
@@ -26,15 +27,13 @@ export interface ChatRequestBody {
   readonly custom: Record<string, unknown> | undefined;
 }
 
-export type BodyError = MalformedRequestError | RequestTooLargeError;
-
 export type ChatCommand =
   | ({ readonly type: "request"; readonly requestId: string } & ChatRequestBody)
   /** The client waits for an answer to this id. */
   | {
       readonly type: "malformed-request";
       readonly requestId: string;
-      readonly error: BodyError;
+      readonly error: ThinkError;
     }
   | { readonly type: "cancel"; readonly requestId: string }
   | { readonly type: "clear" }
@@ -109,7 +108,11 @@ function readRequest({ id, init }: Fields): ChatCommand {
   if (!isObject(init) || init.method !== "POST") return ignored("a chat request that is not a POST");
   if (init.body === undefined || init.body === null) return ignored("a chat request without a body");
   if (!isUsableId(id)) {
-    return { type: "malformed-request", requestId: id, error: new MalformedRequestError("its id cannot be used") };
+    return {
+      type: "malformed-request",
+      requestId: id,
+      error: wireErrors.MalformedRequestError("its id cannot be used")
+    };
   }
   const body = parseRequestBody(init.body);
   return body.ok
@@ -149,7 +152,7 @@ function ignored(reason: string): ChatCommand {
 }
 
 /** Never throws. */
-function parseRequestBody(text: unknown): Result<ChatRequestBody, BodyError> {
+function parseRequestBody(text: unknown): Result<ChatRequestBody, ThinkError> {
   if (typeof text !== "string") return malformed("its body is not text");
   const parsed = parseJson(text);
   if (!parsed.ok) return malformed("its body is not JSON");
@@ -158,7 +161,7 @@ function parseRequestBody(text: unknown): Result<ChatRequestBody, BodyError> {
 }
 
 /** The same of a body that is parsed. */
-export function readRequestBody(body: Fields): Result<ChatRequestBody, BodyError> {
+export function readRequestBody(body: Fields): Result<ChatRequestBody, ThinkError> {
   const { messages, trigger, clientTools, ...custom } = body;
   if (!Array.isArray(messages)) return malformed("it has no list of messages");
   const problem = firstProblem(messages);
@@ -225,10 +228,10 @@ function isLarger(value: unknown, limitBytes: number): boolean {
   return isLongerThan(JSON.stringify(value), limitBytes);
 }
 
-function malformed(problem: string): Result<never, BodyError> {
-  return err(new MalformedRequestError(problem));
+function malformed(problem: string): Result<never, ThinkError> {
+  return err(wireErrors.MalformedRequestError(problem));
 }
 
-function tooLarge(what: string, limitBytes: number): Result<never, BodyError> {
+function tooLarge(what: string, limitBytes: number): Result<never, ThinkError> {
   return err(new RequestTooLargeError(what, limitBytes));
 }

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Admission } from "../turn/admit.ts";
 import { requestFrame, TestChat, user, type Frame } from "./chat-kit.test-support.ts";
-import { RequestNotStoredError } from "./errors.ts";
+import { wireErrors } from "./errors.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -143,7 +143,7 @@ describe("a request that cannot be taken", () => {
           outcome: "error"
         }
       ]);
-      expect(chat.failures).toEqual([{ error: new RequestNotStoredError(failure), stage: "persist" }]);
+      expect(chat.failures).toEqual([{ error: wireErrors.RequestNotStoredError(failure), stage: "persist" }]);
       expect([chat.accepted, chat.engine.isBusy()]).toEqual([[], false]);
     }
   );

@@ -10,7 +10,7 @@ import { isThenable, whenDone, type MaybePromise } from "../util/maybe-promise.t
 import { ChatClients, OtherClient, type ChatSocket, type ChatSockets, type ClientView } from "./clients.ts";
 import { closingFor, ClosingTexts, hasStreamed, terminalOf, type Ended } from "./closing.ts";
 import { isWatching, type ChatCommand } from "./commands.ts";
-import { ForbiddenFrameError } from "./errors.ts";
+import { wireErrors } from "./errors.ts";
 import { chatFrames, type AnswerRefusedFrame } from "./frames.ts";
 import { ResumeHandshake } from "./resume.ts";
 import { Submit, type ChatRequest, type RequestPlan, type SubmitInit, type Submitted } from "./submit.ts";
@@ -342,7 +342,7 @@ export class ChatProtocol implements TurnListener {
       console.warn(`Refused "${command.type}" of a readonly connection.`);
     }
     if (command.type === "request" || command.type === "malformed-request") {
-      this.#refuseRequest(view, command.requestId, new ForbiddenFrameError());
+      this.#refuseRequest(view, command.requestId, wireErrors.ForbiddenFrameError());
     } else if (command.type !== "cancel") this.#clients.sendSnapshot([view]);
   }
 

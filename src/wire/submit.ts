@@ -10,7 +10,7 @@ import type { TurnEngine } from "../turn/engine.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { failureDetails, ThinkError } from "../util/errors.ts";
 import type { ChatCommand, ChatTrigger } from "./commands.ts";
-import { RequestNotStoredError } from "./errors.ts";
+import { wireErrors } from "./errors.ts";
 import type { TurnTraces } from "./turn-traces.ts";
 
 export const DEFAULT_DEBOUNCE_MS = 750;
@@ -139,7 +139,7 @@ export class Submit {
     } catch (thrown) {
       const { requestId, messages } = request;
       // No user code runs here: any other error comes from storage, and only the operator may read it.
-      const error = thrown instanceof ThinkError ? thrown : new RequestNotStoredError(thrown);
+      const error = thrown instanceof ThinkError ? thrown : wireErrors.RequestNotStoredError(thrown);
       return this.#fail({ requestId, messageIds: trailingUserIds(messages), error, stage: "persist" });
     }
   }

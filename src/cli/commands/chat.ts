@@ -3,7 +3,7 @@
 import { createInterface, type Interface } from "node:readline/promises";
 import { styleText } from "node:util";
 import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
-import { shownTitle } from "../../features/messengers/approval-input.ts";
+import { showTitle } from "../../features/messengers/approval-input.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
 import { AnswerPrinter, type Paint } from "../answer-printer.ts";
@@ -160,7 +160,7 @@ async function decide(client: ChatClient, terminal: Conversation): Promise<void>
 function question({ toolName, input, descriptor }: WaitingApproval): string {
   const said: Record<string, unknown> = isObject(descriptor) ? descriptor : {};
   const { action = toolName, summary = "" } = said;
-  const given = typeof summary === "string" && summary !== "" ? `│ ${shownTitle(summary)}\n` : "";
+  const given = typeof summary === "string" && summary !== "" ? `│ ${showTitle(summary)}\n` : "";
   return printable(`┌ ${String(action)} ${wholeJson(said["input"] ?? input)}\n${given}└ waits for your approval`);
 }
 

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import type { ExtensionBlock } from "./context-blocks.ts";
 import type { ExtensionConversation, ExtensionMessage } from "./host-bridge.ts";
 import { AgentContextProvider } from "../../session/context/agent-context-provider.ts";
-import { BlockOverTokensError } from "../../session/context/errors.ts";
+import { blockErrors } from "../../session/context/errors.ts";
 import type { AnyContextProvider } from "../../session/context/provider.ts";
 import { estimateStringTokens } from "../../session/tokens.ts";
 import type { ChatServices } from "../../feature/services.ts";
@@ -71,7 +71,7 @@ export class AgentExtensionConversation implements ExtensionConversation {
     if (text?.block.type === "readonly") {
       const tokens = estimateStringTokens(content);
       const { maxTokens = Infinity } = text.block;
-      if (tokens > maxTokens) throw new BlockOverTokensError(label, tokens, maxTokens);
+      if (tokens > maxTokens) throw blockErrors.BlockOverTokensError(label, tokens, maxTokens);
       await text.provider.set(content);
     } else {
       await session.replaceContextBlock(label, content);

@@ -3,7 +3,7 @@
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { sessionHostOf } from "../session-host.ts";
-import { BlockTooLargeError, NoLabelError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import type { WritableContextProvider } from "./provider.ts";
 
 /** Well below what one row can hold. More is refused: a block is read into every prompt. */
@@ -67,7 +67,8 @@ export class AgentContextProvider implements WritableContextProvider {
   async set(content: string): Promise<void> {
     const { sessionId, label } = this.#place();
     const sizeBytes = byteLength(content);
-    if (sizeBytes > MAX_BLOCK_BYTES) throw new BlockTooLargeError(`Block "${label}"`, sizeBytes, MAX_BLOCK_BYTES);
+    if (sizeBytes > MAX_BLOCK_BYTES)
+      throw blockErrors.BlockTooLargeError(`Block "${label}"`, sizeBytes, MAX_BLOCK_BYTES);
     if (content === "") {
       this.#table.change("DELETE FROM cf_context_blocks WHERE session_id = ? AND label = ?", sessionId, label);
       return;
@@ -86,7 +87,7 @@ export class AgentContextProvider implements WritableContextProvider {
   }
 
   #place(): { readonly sessionId: string; readonly label: string } {
-    if (this.#row === undefined) throw new NoLabelError("AgentContextProvider");
+    if (this.#row === undefined) throw blockErrors.NoLabelError("AgentContextProvider");
     return this.#row;
   }
 }

@@ -4,7 +4,7 @@ import { byteLength } from "../../util/bytes.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { matchQuery } from "../search-query.ts";
 import { sessionHostOf } from "../session-host.ts";
-import { BlockTooLargeError, NoLabelError, TooManyEntriesError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import type { SearchProvider } from "./provider.ts";
 
 /** Entries of one block. At the limit new ones are refused, known ones can still be written. */
@@ -87,14 +87,14 @@ export class AgentSearchProvider implements SearchProvider {
   async set(key: string, content: string): Promise<void> {
     const { label } = this.#scope();
     const sizeBytes = byteLength(content);
-    if (sizeBytes > MAX_ENTRY_BYTES) throw new BlockTooLargeError("The entry", sizeBytes, MAX_ENTRY_BYTES);
+    if (sizeBytes > MAX_ENTRY_BYTES) throw blockErrors.BlockTooLargeError("The entry", sizeBytes, MAX_ENTRY_BYTES);
     if (key.length > MAX_ENTRY_KEY_CHARS) {
-      throw new BlockTooLargeError("The key of the entry", byteLength(key), MAX_ENTRY_KEY_CHARS);
+      throw blockErrors.BlockTooLargeError("The key of the entry", byteLength(key), MAX_ENTRY_KEY_CHARS);
     }
     this.#tables.transaction(() => {
       const known = this.#entry(key);
       if (known === undefined && content !== "" && this.#count() >= MAX_ENTRIES) {
-        throw new TooManyEntriesError(label, MAX_ENTRIES);
+        throw blockErrors.TooManyEntriesError(label, MAX_ENTRIES);
       }
       if (known !== undefined) this.#unindex(known);
       if (content !== "") this.#write(key, content);
@@ -107,7 +107,7 @@ export class AgentSearchProvider implements SearchProvider {
   }
 
   #scope(): { readonly sessionId: string; readonly label: string } {
-    if (this.#place === undefined) throw new NoLabelError("AgentSearchProvider");
+    if (this.#place === undefined) throw blockErrors.NoLabelError("AgentSearchProvider");
     return this.#place;
   }
 

@@ -2,7 +2,7 @@
 // text, not the turn: what is rendered says so, and is not kept.
 import { errorMessage } from "../../util/errors.ts";
 import { blockOf, checkConfig, MAX_BLOCKS, type ContextBlock, type ContextConfig } from "./block.ts";
-import { BlockExistsError, InvalidBlockError, ReadonlyBlockError, UnknownBlockError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import { HeldBlock } from "./held-block.ts";
 import { kindOf, tagOf, type AnyContextProvider } from "./provider.ts";
 import { renderBlock, type PromptBlock } from "./render.ts";
@@ -42,8 +42,9 @@ export class BlockSet {
   add(config: ContextConfig, isDeclared: boolean): HeldBlock {
     checkConfig(config);
     const { label } = config;
-    if (this.#held.has(label)) throw new BlockExistsError(label);
-    if (this.#held.size >= MAX_BLOCKS) throw new InvalidBlockError(label, `a session has at most ${MAX_BLOCKS} blocks`);
+    if (this.#held.has(label)) throw blockErrors.BlockExistsError(label);
+    if (this.#held.size >= MAX_BLOCKS)
+      throw blockErrors.InvalidBlockError(label, `a session has at most ${MAX_BLOCKS} blocks`);
     const provider = config.provider ?? this.#init.defaultProvider?.();
     const complete = { ...config, ...(provider && { provider }) };
     const held = new HeldBlock(complete, { sessionId: this.#init.sessionId, isDeclared });
@@ -66,13 +67,13 @@ export class BlockSet {
 
   async replace(label: string, content: string): Promise<ContextBlock> {
     const held = this.#held.get(label);
-    if (held === undefined) throw new ReadonlyBlockError(label);
+    if (held === undefined) throw blockErrors.ReadonlyBlockError(label);
     return held.replace(content);
   }
 
   async append(label: string, content: string): Promise<ContextBlock> {
     const held = this.#held.get(label);
-    if (held === undefined) throw new UnknownBlockError(label);
+    if (held === undefined) throw blockErrors.UnknownBlockError(label);
     return held.append(content);
   }
 

@@ -1,6 +1,6 @@
 // What a context block is: as it is declared, and as it is seen once its text was read. Pure.
 import { estimateStringTokens } from "../tokens.ts";
-import { InvalidBlockError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import { kindOf, type AnyContextProvider, type ProviderKind } from "./provider.ts";
 
 export interface SessionContextOptions {
@@ -35,7 +35,7 @@ export const MAX_BLOCKS = 256;
 
 /** Throws InvalidBlockError. */
 export function checkConfig({ label, maxTokens, provider }: ContextConfig): void {
-  const refuse = (reason: string) => new InvalidBlockError(String(label).slice(0, MAX_LABEL_CHARS), reason);
+  const refuse = (reason: string) => blockErrors.InvalidBlockError(String(label).slice(0, MAX_LABEL_CHARS), reason);
   if (typeof label !== "string" || label === "" || label.length > MAX_LABEL_CHARS) {
     throw refuse(`its label must have 1 to ${MAX_LABEL_CHARS} characters`);
   }

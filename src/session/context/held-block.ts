@@ -2,7 +2,7 @@
 // block wait for each other, so that two appends are both kept and a slow read never hides a write.
 import { blockOf, joinLines, type ContextBlock, type ContextConfig } from "./block.ts";
 import { AgentContextProvider } from "./agent-context-provider.ts";
-import { BlockOverTokensError, KeyedBlockError, ReadonlyBlockError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import {
   isKeyedProvider,
   isSkillProvider,
@@ -79,7 +79,7 @@ export class HeldBlock {
     return this.#inTurn(async () => {
       const { provider } = this.config;
       if (provider === undefined || !isKeyedProvider(provider) || !provider.set) {
-        throw new ReadonlyBlockError(this.label);
+        throw blockErrors.ReadonlyBlockError(this.label);
       }
       await provider.init?.(this.label, this.#sessionId);
       if (isSkillProvider(provider)) await provider.set?.(key, content, description);
@@ -104,14 +104,15 @@ export class HeldBlock {
 
   #writable() {
     const { provider } = this.config;
-    if (provider === undefined || !this.kind.writable) throw new ReadonlyBlockError(this.label);
-    if (!isWritableProvider(provider)) throw new KeyedBlockError(this.label);
+    if (provider === undefined || !this.kind.writable) throw blockErrors.ReadonlyBlockError(this.label);
+    if (!isWritableProvider(provider)) throw blockErrors.KeyedBlockError(this.label);
     return provider;
   }
 
   #checkTokens(content: string): void {
     const { tokens, maxTokens } = blockOf(this.config, content);
-    if (maxTokens !== undefined && tokens > maxTokens) throw new BlockOverTokensError(this.label, tokens, maxTokens);
+    if (maxTokens !== undefined && tokens > maxTokens)
+      throw blockErrors.BlockOverTokensError(this.label, tokens, maxTokens);
   }
 
   async #read(): Promise<ContextBlock> {

@@ -7,7 +7,6 @@ import { moveOriginalSession } from "../take-over.ts";
 import { tablesOf } from "../../host/schema.ts";
 import { AgentSearchProvider, MAX_ENTRIES, MAX_ENTRY_BYTES } from "./agent-search-provider.ts";
 import { openAgent, type AgentSession } from "./context.test-support.ts";
-import { BlockTooLargeError, NoLabelError, TooManyEntriesError } from "./errors.ts";
 import { MAX_DOCUMENT_BYTES, MAX_LISTED, R2SkillProvider, type SkillBucket } from "./r2-skill-provider.ts";
 
 const open = () => openAgent(new DatabaseSync(":memory:"));
@@ -75,20 +74,26 @@ describe("entries in the agent's SQLite", () => {
   test("have limits, and known ones can still be written at them", async () => {
     const agent = open();
     const docs = provider(agent);
-    await expect(docs.set("key", "x".repeat(MAX_ENTRY_BYTES + 1))).rejects.toThrow(BlockTooLargeError);
-    await expect(docs.set("k".repeat(1_000), "x")).rejects.toThrow(BlockTooLargeError);
+    await expect(docs.set("key", "x".repeat(MAX_ENTRY_BYTES + 1))).rejects.toThrow(
+      expect.objectContaining({ code: "block-too-large" })
+    );
+    await expect(docs.set("k".repeat(1_000), "x")).rejects.toThrow(
+      expect.objectContaining({ code: "block-too-large" })
+    );
     await docs.set("first", "x");
     agent.sql.run(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MAX_ENTRIES - 1})
        INSERT INTO cf_context_entries (session_id, label, entry_key, content) SELECT '', 'docs', 'k' || i, 'x' FROM n`
     );
-    await expect(docs.set("one more", "x")).rejects.toThrow(TooManyEntriesError);
+    await expect(docs.set("one more", "x")).rejects.toThrow(expect.objectContaining({ code: "too-many-entries" }));
     await docs.set("first", "changed");
     expect(await docs.search("changed")).toContain("[first]");
   });
 
   test("need a label", async () => {
-    await expect(new AgentSearchProvider(open().agent).get()).rejects.toThrow(NoLabelError);
+    await expect(new AgentSearchProvider(open().agent).get()).rejects.toThrow(
+      expect.objectContaining({ code: "context-label-missing" })
+    );
   });
 
   test.each<[string, (docs: AgentSearchProvider) => Promise<void>]>([
@@ -173,7 +178,7 @@ describe("documents in a bucket", () => {
     const skills = new R2SkillProvider(fake, { prefix: "skills/" });
     expect(await skills.load("a")).toBe("text of a");
     expect(await skills.load("nobody")).toBeNull();
-    await expect(skills.load("huge")).rejects.toThrow(BlockTooLargeError);
+    await expect(skills.load("huge")).rejects.toThrow(expect.objectContaining({ code: "block-too-large" }));
   });
 
   test("that are not allowed are neither listed nor fetched", async () => {
@@ -195,7 +200,9 @@ describe("documents in a bucket", () => {
       ["skills/a", "text", { customMetadata: { description: "About a" } }],
       ["skills/b", "text", {}]
     ]);
-    await expect(skills.set("c", "x".repeat(MAX_DOCUMENT_BYTES + 1))).rejects.toThrow(BlockTooLargeError);
+    await expect(skills.set("c", "x".repeat(MAX_DOCUMENT_BYTES + 1))).rejects.toThrow(
+      expect.objectContaining({ code: "block-too-large" })
+    );
   });
 
   test("too many to list are said to be more", async () => {

@@ -1,7 +1,7 @@
 // Documents in a bucket: the block lists them, `load_context` gives one. The bucket is asked when the block is read or a
 // document is loaded, never when the agent starts.
 import { byteLength } from "../../util/bytes.ts";
-import { BlockTooLargeError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import type { SkillProvider } from "./provider.ts";
 
 /** What is used of an R2 bucket. */
@@ -73,13 +73,14 @@ export class R2SkillProvider implements SkillProvider {
     if (!this.#isAllowed(key)) return null;
     const object = await this.#bucket.get(this.#prefix + key);
     if (object === null) return null;
-    if (object.size > MAX_DOCUMENT_BYTES) throw new BlockTooLargeError(`"${key}"`, object.size, MAX_DOCUMENT_BYTES);
+    if (object.size > MAX_DOCUMENT_BYTES)
+      throw blockErrors.BlockTooLargeError(`"${key}"`, object.size, MAX_DOCUMENT_BYTES);
     return object.text();
   }
 
   async set(key: string, content: string, description?: string): Promise<void> {
     const sizeBytes = byteLength(content);
-    if (sizeBytes > MAX_DOCUMENT_BYTES) throw new BlockTooLargeError(`"${key}"`, sizeBytes, MAX_DOCUMENT_BYTES);
+    if (sizeBytes > MAX_DOCUMENT_BYTES) throw blockErrors.BlockTooLargeError(`"${key}"`, sizeBytes, MAX_DOCUMENT_BYTES);
     const about = description?.slice(0, MAX_DESCRIPTION_CHARS);
     await this.#bucket.put(
       this.#prefix + key,

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { blockOf, checkConfig, joinLines, MAX_LABEL_CHARS, type ContextConfig } from "./block.ts";
-import { InvalidBlockError } from "./errors.ts";
 import { fingerprintOf } from "./block-set.ts";
 import { isSearchProvider, isSkillProvider, isWritableProvider, kindOf, tagOf } from "./provider.ts";
 import { joinPrompt, renderBlock } from "./render.ts";
@@ -93,7 +92,7 @@ describe("a declaration", () => {
     ["a limit that is no number", { label: "a", maxTokens: Number.NaN }],
     ["a provider without get", { label: "a", provider: {} }]
   ])("with %s is refused", (_name, config) => {
-    expect(() => checkConfig(config as ContextConfig)).toThrow(InvalidBlockError);
+    expect(() => checkConfig(config as ContextConfig)).toThrow(expect.objectContaining({ code: "invalid-block" }));
   });
 });
 

@@ -6,7 +6,7 @@ import type { SessionProvider } from "../session-provider.ts";
 import { AgentContextProvider } from "./agent-context-provider.ts";
 import type { ContextBlock, ContextConfig, SessionContextOptions } from "./block.ts";
 import { BlockSet } from "./block-set.ts";
-import { ProviderRequiredError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import { FrozenPrompt } from "./frozen-prompt.ts";
 import { LoadedDocuments } from "./loaded-documents.ts";
 import { CustomPromptStore, StoredPrompt, type PromptStore } from "./prompt-store.ts";
@@ -77,7 +77,8 @@ export class SessionContext {
 
   /** Registers a block at run time and reads it. A block that cannot be read is not registered. */
   async add(label: string, options: SessionContextOptions): Promise<ContextBlock> {
-    if (options.provider === undefined && this.#init.agent === undefined) throw new ProviderRequiredError(label);
+    if (options.provider === undefined && this.#init.agent === undefined)
+      throw blockErrors.ProviderRequiredError(label);
     const held = this.#blocks.add({ ...options, label }, false);
     this.#follow();
     try {

@@ -6,7 +6,7 @@ import { isObject } from "../../util/json.ts";
 import type { BlockSet } from "./block-set.ts";
 import { notFound, notLoaded } from "./document-calls.ts";
 import { entryKey } from "./entry-key.ts";
-import { ReadonlyBlockError, UnknownBlockError } from "./errors.ts";
+import { blockErrors } from "./errors.ts";
 import type { HeldBlock } from "./held-block.ts";
 import type { LoadedDocuments } from "./loaded-documents.ts";
 import { usagePercent } from "./render.ts";
@@ -65,8 +65,8 @@ function setTool(blocks: BlockSet, writable: readonly HeldBlock[]): ContextTool 
       answering(async () => {
         const label = textOf(input, "label");
         const held = blocks.find(label);
-        if (held === undefined) throw new UnknownBlockError(label);
-        if (!held.kind.writable) throw new ReadonlyBlockError(label);
+        if (held === undefined) throw blockErrors.UnknownBlockError(label);
+        if (!held.kind.writable) throw blockErrors.ReadonlyBlockError(label);
         const content = textOf(input, "content");
         if (isKeyed(held)) return writeEntry(held, content, input);
         const isAppend = isObject(input) && input["action"] === "append";
@@ -154,7 +154,7 @@ async function answering(work: () => Promise<string>): Promise<string> {
 function pick(offered: readonly HeldBlock[], input: unknown): HeldBlock {
   const label = textOf(input, "label");
   const held = offered.find((block) => block.label === label);
-  if (held === undefined) throw new UnknownBlockError(label);
+  if (held === undefined) throw blockErrors.UnknownBlockError(label);
   return held;
 }
 

@@ -7,18 +7,13 @@ import { runtimeOf } from "../../../agent/runtime.ts";
 import type { StepUsage } from "../../../journal/records.ts";
 import { isToolPart } from "../../../model/index.ts";
 import { readText } from "../../../util/bytes.ts";
+import type { ThinkError } from "../../../util/errors.ts";
 import { isJsonRequest, isObject, parseJson } from "../../../util/json.ts";
 import { kebabCase } from "../../../util/kebab.ts";
 import { noStoreJson } from "../../../util/no-store.ts";
 import type { Result } from "../../../util/result.ts";
-import { readRequestBody, type BodyError } from "../../../wire/commands.ts";
-import {
-  ForbiddenFrameError,
-  MalformedRequestError,
-  RequestTooLargeError,
-  TooManyReadersError,
-  UnknownCallError
-} from "../../../wire/errors.ts";
+import { readRequestBody } from "../../../wire/commands.ts";
+import { RequestTooLargeError, wireErrors } from "../../../wire/errors.ts";
 import { BODY_LIMIT_BYTES } from "../plain/http.ts";
 import { READER_LIMIT, REFUSAL_STATUS, type PlainChat, type PlainServices } from "../plain/plain-chat.ts";
 import { EVENT_HEADERS } from "../plain/text-stream.ts";
@@ -30,7 +25,7 @@ import { ResponseObject, ResponseStream } from "./responses.ts";
 
 /** One of the API's ways to ask. */
 interface Kind {
-  read(body: Record<string, unknown>): Result<OpenAIRequest, MalformedRequestError>;
+  read(body: Record<string, unknown>): Result<OpenAIRequest, ThinkError>;
   asObject(head: Head, reply: ObjectReply): AnswerEvents;
   asStream(head: Head, reply: EventReply): AnswerEvents;
 }
@@ -59,15 +54,16 @@ export async function openAIResponse(request: Request, rest: string, chat: Plain
   const kind = Object.hasOwn(KINDS, rest) ? KINDS[rest] : undefined;
   if (!kind) return undefined;
   if (request.method !== "POST") return refuse("Method not allowed", 405);
-  if (await chat.isReadonly(request)) return refuse(new ForbiddenFrameError().message, 403);
+  if (await chat.isReadonly(request)) return refuse(wireErrors.ForbiddenFrameError().message, 403);
   if (!isJsonRequest(request)) return refuse("Send the request with Content-Type: application/json.", 415);
   const text = await readText(request.body, BODY_LIMIT_BYTES);
   if (text === undefined) return refuse(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
   const parsed = parseJson(text);
-  if (!parsed.ok || !isObject(parsed.value)) return refuse(new MalformedRequestError("it is not JSON").message, 400);
+  if (!parsed.ok || !isObject(parsed.value))
+    return refuse(wireErrors.MalformedRequestError("it is not JSON").message, 400);
   const asked = kind.read(parsed.value);
   if (!asked.ok) return refuse(asked.error.message, 400);
-  if (chat.isFull) return refuse(new TooManyReadersError(READER_LIMIT).message, 503);
+  if (chat.isFull) return refuse(wireErrors.TooManyReadersError(READER_LIMIT).message, 503);
   const call = { request, asked: asked.value, chat };
   return asked.value.streams ? stream(call, kind) : answer(call, kind);
 }
@@ -102,7 +98,8 @@ async function send(
   if (reply) reply.onLeave = () => reader.cut();
   const { answers, tools } = asked;
   const shown = answers.length > 0 ? findShown(answers, chat.services.turns.transcript()) : undefined;
-  if (answers.length > 0 && !shown && asked.question.length === 0) return refuse(new UnknownCallError().message, 400);
+  if (answers.length > 0 && !shown && asked.question.length === 0)
+    return refuse(wireErrors.UnknownCallError().message, 400);
   const isQuestion = asked.question.length > 0;
   const messages = isQuestion ? [makeQuestion(request, asked, chat.services)] : shown ? [shown] : [];
   const body = readRequestBody({ messages, clientTools: tools });
@@ -149,7 +146,7 @@ function listModels(rest: string, { agent, clock }: PlainServices): Response | u
   return rest === `/models/${id}` ? noStoreJson(model) : undefined;
 }
 
-function statusOf(error: BodyError): number {
+function statusOf(error: ThinkError): number {
   return error instanceof RequestTooLargeError ? 413 : 400;
 }
 

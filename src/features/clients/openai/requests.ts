@@ -2,9 +2,10 @@
 // descriptions of such tools. The rest of the posted history is the client's own copy; the conversation is stored. System
 // messages are not taken from a client: the agent has its own. The client is not trusted, and is parsed nowhere else.
 import type { UIMessage } from "ai";
+import type { ThinkError } from "../../../util/errors.ts";
 import { isObject } from "../../../util/json.ts";
 import { err, ok, type Result } from "../../../util/result.ts";
-import { MalformedRequestError } from "../../../wire/errors.ts";
+import { wireErrors } from "../../../wire/errors.ts";
 import type { PostedAnswer } from "../plain/commands.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -23,7 +24,7 @@ export interface OpenAIRequest {
 }
 
 /** Reads the body of `POST …/v1/chat/completions`. */
-export function readCompletion(body: Fields): Result<OpenAIRequest, MalformedRequestError> {
+export function readCompletion(body: Fields): Result<OpenAIRequest, ThinkError> {
   const { messages, tools } = body;
   if (!Array.isArray(messages)) return malformed("it has no list of messages");
   const tail = messages.slice(messages.findLastIndex(isAssistant) + 1).filter(isObject);
@@ -38,7 +39,7 @@ export function readCompletion(body: Fields): Result<OpenAIRequest, MalformedReq
 }
 
 /** Reads the body of `POST …/v1/responses`. */
-export function readResponse(body: Fields): Result<OpenAIRequest, MalformedRequestError> {
+export function readResponse(body: Fields): Result<OpenAIRequest, ThinkError> {
   const { input, tools } = body;
   const items: unknown[] =
     typeof input === "string" ? [{ role: "user", content: input }] : Array.isArray(input) ? input : [];
@@ -56,7 +57,7 @@ interface Meaning extends Pick<OpenAIRequest, "answers" | "tools"> {
   readonly question: readonly (Part | undefined)[];
 }
 
-function read(body: Fields, meaning: Meaning): Result<OpenAIRequest, MalformedRequestError> {
+function read(body: Fields, meaning: Meaning): Result<OpenAIRequest, ThinkError> {
   if (meaning.question.length === 0 && meaning.answers.length === 0) {
     return malformed("it ends with neither a question nor the result of a tool");
   }
@@ -122,6 +123,6 @@ function mediaTypeOf(url: string): string {
   return /^data:([^;,]+)/.exec(url)?.[1] ?? "image/*";
 }
 
-function malformed(problem: string): Result<never, MalformedRequestError> {
-  return err(new MalformedRequestError(problem));
+function malformed(problem: string): Result<never, ThinkError> {
+  return err(wireErrors.MalformedRequestError(problem));
 }

@@ -2,9 +2,10 @@
 // becomes the few at its end that can hold anything new, and the answers to tool calls among them. However long the list
 // is, only those are looked at. The client is not trusted: the shape is checked here, what it may change elsewhere.
 import { isToolPart, type ToolPart } from "../../../model/index.ts";
+import type { ThinkError } from "../../../util/errors.ts";
 import { isObject } from "../../../util/json.ts";
 import { ok, type Result } from "../../../util/result.ts";
-import { readRequestBody, type BodyError, type ChatRequestBody } from "../../../wire/commands.ts";
+import { readRequestBody, type ChatRequestBody } from "../../../wire/commands.ts";
 
 /** An answer to a call, found in a posted message. */
 export type PostedAnswer =
@@ -24,7 +25,7 @@ const FAILED_TEXT = "The tool failed.";
 type Body = Readonly<Record<string, unknown>>;
 
 /** Reads a request. `id` and `messageId` are the SDK's own fields, and not the application's. */
-export function readPlainRequest({ id: _chat, messageId, messages, ...body }: Body): Result<PlainRequest, BodyError> {
+export function readPlainRequest({ id: _chat, messageId, messages, ...body }: Body): Result<PlainRequest, ThinkError> {
   const read = readRequestBody({
     ...body,
     messages: Array.isArray(messages) ? cutTail(messages, messageId) : messages

@@ -7,12 +7,7 @@
 import { readText } from "../../../util/bytes.ts";
 import { isJsonRequest, isObject, parseJson } from "../../../util/json.ts";
 import { NO_STORE } from "../../../util/no-store.ts";
-import {
-  ForbiddenFrameError,
-  MalformedRequestError,
-  RequestTooLargeError,
-  TooManyReadersError
-} from "../../../wire/errors.ts";
+import { RequestTooLargeError, wireErrors } from "../../../wire/errors.ts";
 import { readPlainRequest } from "./commands.ts";
 import { READER_LIMIT, REFUSAL_STATUS, type PlainChat } from "./plain-chat.ts";
 import type { PlainReader, PlainSink } from "./reader.ts";
@@ -30,7 +25,7 @@ export async function chatResponse(request: Request, rest: string, chat: PlainCh
   if (method === "GET" && rest !== "") return resume(request, chat);
   const mayChange = (method === "POST" && rest === "") || method === "DELETE";
   if (!mayChange) return respond("Method not allowed", 405, { Allow: rest === "" ? "POST, DELETE" : "GET, DELETE" });
-  if (await chat.isReadonly(request)) return respond(new ForbiddenFrameError().message, 403);
+  if (await chat.isReadonly(request)) return respond(wireErrors.ForbiddenFrameError().message, 403);
   if (method === "POST") return ask(request, chat);
   chat.services.turns.cancelAll("cancelled");
   return new Response(null, { status: 204, headers: NO_STORE });
@@ -41,7 +36,8 @@ async function ask(request: Request, chat: PlainChat): Promise<Response> {
   const text = await readText(request.body, BODY_LIMIT_BYTES);
   if (text === undefined) return respond(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
   const parsed = parseJson(text);
-  if (!parsed.ok || !isObject(parsed.value)) return respond(new MalformedRequestError("it is not JSON").message, 400);
+  if (!parsed.ok || !isObject(parsed.value))
+    return respond(wireErrors.MalformedRequestError("it is not JSON").message, 400);
   const body = readPlainRequest(parsed.value);
   if (!body.ok) return respond(body.error.message, body.error instanceof RequestTooLargeError ? 413 : 400);
   if (chat.isFull) return refuseReader();
@@ -74,7 +70,7 @@ function respondStream(stream: EventStream, { services }: PlainChat): Response {
 }
 
 function refuseReader(): Response {
-  return respond(new TooManyReadersError(READER_LIMIT).message, 503, { "Retry-After": "5" });
+  return respond(wireErrors.TooManyReadersError(READER_LIMIT).message, 503, { "Retry-After": "5" });
 }
 
 /** Answers with a text. The AI SDK shows the text of an answer that is no success. */

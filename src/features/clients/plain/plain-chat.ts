@@ -11,7 +11,7 @@ import type { TurnListener } from "../../../turn/listener.ts";
 import { isHalfAnswered } from "../../../turn/tool-answer.ts";
 import type { TurnOutcome, TurnView } from "../../../turn/turn.ts";
 import { isThenable, whenDone, type MaybePromise } from "../../../util/maybe-promise.ts";
-import { RequestDroppedError } from "../../../wire/errors.ts";
+import { wireErrors } from "../../../wire/errors.ts";
 import type { PlainRequest, PostedAnswer } from "./commands.ts";
 import { PlainReader, type PlainSink } from "./reader.ts";
 
@@ -217,7 +217,7 @@ export class PlainChat implements TurnListener {
         return FOLLOWING;
       }
       case "dropped":
-        return { kind: "refused", errorText: new RequestDroppedError().message, why: "dropped" };
+        return { kind: "refused", errorText: wireErrors.RequestDroppedError().message, why: "dropped" };
       case "failed":
         return { kind: "refused", errorText: submitted.errorText, why: "failed" };
       case "repeated":

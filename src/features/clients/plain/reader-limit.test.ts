@@ -1,7 +1,7 @@
 // How many plain clients are sent answers of one agent at a time, whichever encoding they use.
 import { describe, expect, test } from "vitest";
 import { TestChat } from "../../../wire/chat-kit.test-support.ts";
-import { TooManyReadersError } from "../../../wire/errors.ts";
+import { wireErrors } from "../../../wire/errors.ts";
 import { openAIResponse } from "../openai/http.ts";
 import { chatResponse } from "./http.ts";
 import { PlainChat, READER_LIMIT } from "./plain-chat.ts";
@@ -9,7 +9,7 @@ import { SOCKET_REQUEST_LIMIT, SocketChat } from "./socket.ts";
 
 const sink = { chunk: () => true, end: () => undefined, fail: () => undefined };
 const headers = { "Content-Type": "application/json" };
-const { message } = new TooManyReadersError(READER_LIMIT);
+const { message } = wireErrors.TooManyReadersError(READER_LIMIT);
 
 /** An agent in the middle of an answer. */
 async function answering() {

@@ -4,7 +4,7 @@
 import { isUsableId } from "../../../util/ids.ts";
 import { isObject, parseJson } from "../../../util/json.ts";
 import { whenDone, type MaybePromise } from "../../../util/maybe-promise.ts";
-import { ForbiddenFrameError, TooManyReadersError } from "../../../wire/errors.ts";
+import { wireErrors } from "../../../wire/errors.ts";
 import { readPlainRequest } from "./commands.ts";
 import { READER_LIMIT, type PlainChat } from "./plain-chat.ts";
 import type { PlainReader, PlainSink } from "./reader.ts";
@@ -57,7 +57,7 @@ export class SocketChat {
 
   #send(socket: PlainSocket, requestId: string, { body, messages, messageId, trigger }: Frame): MaybePromise<void> {
     const sink = new FrameSink(socket, requestId);
-    if (socket.isReadonly) return sink.fail(new ForbiddenFrameError().message);
+    if (socket.isReadonly) return sink.fail(wireErrors.ForbiddenFrameError().message);
     const fields = isObject(body) ? body : {};
     const request = readPlainRequest({ ...fields, messages, messageId, trigger });
     if (!request.ok) return sink.fail(request.error.message);
@@ -93,7 +93,7 @@ export class SocketChat {
     this.#open.set(socket.key, readers);
     if (readers.has(requestId)) return undefined;
     if (this.#chat.isFull || readers.size >= SOCKET_REQUEST_LIMIT) {
-      sink.fail(new TooManyReadersError(READER_LIMIT).message);
+      sink.fail(wireErrors.TooManyReadersError(READER_LIMIT).message);
       return undefined;
     }
     const reader = this.#chat.newReader(sink, socket.key);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../host/ports.ts";
 import { encodeText } from "../../../util/bytes.ts";
 import { NO_STORE } from "../../../util/no-store.ts";
-import { SlowClientError } from "../../../wire/errors.ts";
+import { wireErrors } from "../../../wire/errors.ts";
 
 /** The headers of a stream of server-sent events. Without the last one proxies would gather it. */
 export const EVENT_HEADERS = { ...NO_STORE, "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" };
@@ -50,7 +50,7 @@ export class TextStream {
       controller.enqueue(encodeText(text));
       return true;
     }
-    this.close(this.errorText(new SlowClientError().message));
+    this.close(this.errorText(wireErrors.SlowClientError().message));
     return false;
   }
 
