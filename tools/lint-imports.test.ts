@@ -66,7 +66,6 @@ const refused: Case[] = [
   { from: "src/util/bytes.ts", specifier: "../observe/emit.ts", rule: "direction" },
   { from: "src/observe/emit.ts", specifier: "../host/ports.ts", rule: "direction" },
   { from: "src/host/ports.ts", specifier: "../journal/records.ts", typeOnly: true, rule: "direction" },
-  { from: "src/session/tree.ts", specifier: "../model/adapter.ts", rule: "direction" },
   { from: "src/model/adapter.ts", specifier: "../session/tree.ts", rule: "direction" },
   { from: "src/turn/runner.ts", specifier: "../think/think.ts", rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../testing/host.ts", rule: "direction" },

@@ -10,7 +10,7 @@ import type { MessageStore } from "../session/message-store.ts";
 import type { Session } from "../session/session.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { LateOutcomes } from "../turn/late-outcomes.ts";
-import type { StoredTranscript } from "../turn/stored-transcript.ts";
+import type { StoredTranscript } from "../session/transcript.ts";
 import type { Result } from "../util/result.ts";
 import type { ChatProtocol } from "../wire/index.ts";
 import type { FeatureFactory } from "./feature.ts";

@@ -20,7 +20,8 @@ export interface ToolApproval {
   readonly [field: string]: unknown;
 }
 
-export interface ToolPart {
+/** A type, not an interface: a part of a stored message may have any other field. */
+export type ToolPart = {
   readonly type: `tool-${string}` | "dynamic-tool";
   readonly toolCallId: string;
   readonly toolName: string;
@@ -30,6 +31,8 @@ export interface ToolPart {
   readonly rawInput?: unknown;
   readonly inputEncoding?: "json" | "text";
   readonly output?: unknown;
+  /** What messages of other programs have instead of `output`. */
+  readonly result?: unknown;
   readonly errorText?: string;
   readonly preliminary?: boolean;
   readonly providerExecuted?: boolean;
@@ -42,12 +45,13 @@ export interface ToolPart {
   readonly approval?: ToolApproval;
   /** Of a durable pause. Never inside `approval`: the next prompt would ask for approval of a settled call. */
   readonly approvalDescriptor?: unknown;
-}
+};
 
 export type MessagePart = UIMessage["parts"][number];
 
 export function isToolPart(part: object): part is ToolPart {
-  if (!("type" in part) || typeof part.type !== "string" || !("toolCallId" in part)) return false;
+  if (!("type" in part) || typeof part.type !== "string") return false;
+  if (!("toolCallId" in part) || typeof part.toolCallId !== "string") return false;
   return part.type === "dynamic-tool" || part.type.startsWith("tool-");
 }
 
@@ -60,7 +64,8 @@ export function partsByCall({ parts }: { readonly parts: readonly object[] }): R
 
 /** Static parts written by other programs carry their name in the type only. */
 export function toolNameOf(part: ToolPart): string {
-  return part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
+  if (part.type !== "dynamic-tool") return part.type.slice("tool-".length);
+  return typeof part.toolName === "string" ? part.toolName : "";
 }
 
 /** True when nothing may change the part any more. A preliminary output is not a result. */

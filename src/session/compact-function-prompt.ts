@@ -1,12 +1,7 @@
 // What the summarizing model is asked, and how much of the history it is shown at once. Wording is ours to change; what
 // it must contain is not. Pure.
-import {
-  isStoredToolPart,
-  storedToolName,
-  type SessionMessage,
-  type SessionMessagePart,
-  type SessionToolPart
-} from "./session-message.ts";
+import { isToolPart, toolNameOf, type ToolPart } from "../model/tool-part.ts";
+import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 import { estimateMessageTokens, estimateStringTokens } from "./tokens.ts";
 
 /** Of a tool's input, and of its output. */
@@ -66,18 +61,18 @@ export function excerptOf(message: SessionMessage): string {
 }
 
 function partExcerpt(part: SessionMessagePart): string[] {
-  if (isStoredToolPart(part)) return toolExcerpt(part);
+  if (isToolPart(part)) return toolExcerpt(part);
   if (part.type === "file") return [`(file ${textOf(part["filename"] ?? part["mediaType"] ?? "")})`];
   // Thoughts led to what was said; the summary needs what was said.
   if (part.type !== "text" || typeof part["text"] !== "string" || part["text"] === "") return [];
   return [part["text"]];
 }
 
-function toolExcerpt(part: SessionToolPart): string[] {
-  const result = part["output"] ?? part["result"] ?? part["errorText"];
+function toolExcerpt(part: ToolPart): string[] {
+  const result = part.output ?? part.result ?? part["errorText"];
   return [
-    `(tool ${storedToolName(part) || "without a name"})`,
-    `input: ${cut(textOf(part["input"]))}`,
+    `(tool ${toolNameOf(part) || "without a name"})`,
+    `input: ${cut(textOf(part.input))}`,
     ...(result === undefined ? [] : [`output: ${cut(textOf(result))}`])
   ];
 }

@@ -1,6 +1,7 @@
 // Where a history may be cut for a summary: never between a tool call and its result when they are in two messages, and
 // never over a call that still waits for its result, because the answer to it could not be shown any more. Pure.
-import { isSettledStoredPart, isStoredToolPart, type SessionMessage, type SessionToolPart } from "./session-message.ts";
+import { isToolPart, type ToolPart } from "../model/tool-part.ts";
+import { isSettledStoredPart, type SessionMessage } from "./session-message.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
 /** Positions of a call and of the message with its result. */
@@ -25,7 +26,7 @@ export function alignBoundaryBackward(messages: readonly SessionMessage[], bound
 /** Position of the first message from `start` on with a call that has no result yet, or the number of messages. */
 export function firstOpenCall(messages: readonly SessionMessage[], start = 0): number {
   const settled = new Set(messages.flatMap(toolParts).filter(isSettledStoredPart).map(callIdOf));
-  const isOpen = (part: SessionToolPart) => !isSettledStoredPart(part) && !settled.has(part.toolCallId);
+  const isOpen = (part: ToolPart) => !isSettledStoredPart(part) && !settled.has(part.toolCallId);
   for (let index = start; index < messages.length; index += 1) {
     const message = messages[index];
     if (message !== undefined && toolParts(message).some(isOpen)) return index;
@@ -92,10 +93,10 @@ function pairsOf(messages: readonly SessionMessage[]): Pair[] {
   return pairs;
 }
 
-function toolParts(message: SessionMessage): SessionToolPart[] {
-  return message.parts.filter(isStoredToolPart);
+function toolParts(message: SessionMessage): ToolPart[] {
+  return message.parts.filter(isToolPart);
 }
 
-function callIdOf(part: SessionToolPart): string {
+function callIdOf(part: ToolPart): string {
   return part.toolCallId;
 }

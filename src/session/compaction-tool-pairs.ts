@@ -1,11 +1,7 @@
 // Makes a list of messages that lost some of its members whole again for a model: no result without its call, no call
 // without a result. Pure and idempotent.
-import {
-  isSettledStoredPart,
-  isStoredToolPart,
-  type SessionMessage,
-  type SessionMessagePart
-} from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import { isSettledStoredPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
 
 const LOST_RESULT = "[The result of this call is not part of the conversation any more.]";
 
@@ -19,7 +15,7 @@ const LOST_RESULT = "[The result of this call is not part of the conversation an
 export function sanitizeToolPairs(messages: readonly SessionMessage[]): SessionMessage[] {
   const answered = new Set<string>();
   for (const part of messages.flatMap(({ parts }) => parts)) {
-    if (isStoredToolPart(part) && isSettledStoredPart(part)) answered.add(part.toolCallId);
+    if (isToolPart(part) && isSettledStoredPart(part)) answered.add(part.toolCallId);
   }
   const called = new Set<string>();
   const whole: SessionMessage[] = [];
@@ -35,14 +31,14 @@ export function sanitizeToolPairs(messages: readonly SessionMessage[]): SessionM
 
 /** False for a result whose call did not come before it. A part that holds its input is the call itself. */
 function isCall(part: SessionMessagePart, called: Set<string>): boolean {
-  if (!isStoredToolPart(part)) return true;
+  if (!isToolPart(part)) return true;
   const isOwnCall = !isSettledStoredPart(part) || "input" in part || "args" in part;
   if (isOwnCall) called.add(part.toolCallId);
   return called.has(part.toolCallId);
 }
 
 function stubFor(part: SessionMessagePart, answered: Set<string>): SessionMessage[] {
-  if (!isStoredToolPart(part) || answered.has(part.toolCallId)) return [];
+  if (!isToolPart(part) || answered.has(part.toolCallId)) return [];
   answered.add(part.toolCallId);
   const result = { ...part, state: "output-available", output: LOST_RESULT };
   return [{ id: `stub-${part.toolCallId}`, role: "assistant", parts: [result] }];

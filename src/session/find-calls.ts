@@ -2,7 +2,8 @@
 // hold one of them and ends when all are found.
 import { BATCH_BYTES, BATCH_ROWS } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
-import { isStoredToolPart, type SessionMessage } from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import type { SessionMessage } from "./session-message.ts";
 
 /** Above this many, parsing a message is cheaper than looking for each of them in its text. */
 const MANY_CALLS = 16;
@@ -18,7 +19,7 @@ export function findCalls(store: MessageStore, toolCallIds: ReadonlySet<string>)
     const isLikely = missing.size > MANY_CALLS || [...missing.values()].some((needle) => row.content.includes(needle));
     const message = isLikely ? store.decode(row) : undefined;
     for (const part of message?.parts ?? []) {
-      if (message !== undefined && isStoredToolPart(part) && missing.delete(part.toolCallId)) {
+      if (message !== undefined && isToolPart(part) && missing.delete(part.toolCallId)) {
         found.set(part.toolCallId, message);
       }
     }

@@ -1,7 +1,8 @@
 // Puts the whole values back into a message that was read in its shortened form, changed, and handed in again: what the
 // caller left as it was shown is what it really was. Pure.
 import { canonicalJson, isObject } from "../util/json.ts";
-import { isStoredToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 
 /** A stored message in both forms. */
 export interface StoredForms {
@@ -37,9 +38,9 @@ function setField(target: Record<string, unknown>, field: string, value: unknown
 }
 
 function counterpart(part: SessionMessagePart, index: number, shown: SessionMessage): number {
-  if (!isStoredToolPart(part))
+  if (!isToolPart(part))
     return isSame(part, shown.parts[index]) ? index : shown.parts.findIndex((old) => isSame(old, part));
-  return shown.parts.findIndex((old) => isStoredToolPart(old) && old.toolCallId === part.toolCallId);
+  return shown.parts.findIndex((old) => isToolPart(old) && old.toolCallId === part.toolCallId);
 }
 
 function restorePart(

@@ -4,7 +4,8 @@
 import { byteLength, encodeText } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import { decodeDataUrl, describeDataUrl, evictionMarker, isDataUrl } from "./file-marker.ts";
-import { isStoredToolPart, storedToolName, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
+import { isToolPart, toolNameOf } from "../model/tool-part.ts";
+import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 
 /** Strings deeper inside an output stay. */
 const MAX_OUTPUT_DEPTH = 8;
@@ -85,10 +86,10 @@ function replaceValues(
   replace: (value: string) => string
 ): SessionMessage {
   const parts = message.parts.map((part): SessionMessagePart => {
-    if (isStoredToolPart(part)) {
-      if (keeps?.({ toolName: storedToolName(part), input: part["input"], output: part["output"] })) return part;
-      const output = replaceStrings(part["output"], 0, (text) => (text.length >= minChars ? replace(text) : text));
-      return output === part["output"] ? part : { ...part, output };
+    if (isToolPart(part)) {
+      if (keeps?.({ toolName: toolNameOf(part), input: part.input, output: part.output })) return part;
+      const output = replaceStrings(part.output, 0, (text) => (text.length >= minChars ? replace(text) : text));
+      return output === part.output ? part : { ...part, output };
     }
     const url = part.type === "file" ? part["url"] : undefined;
     if (!isDataUrl(url) || url.length < minChars) return part;

@@ -3,13 +3,8 @@
 // say. Pure.
 import { openCall, type OpenCall } from "../journal/folds/calls-fold.ts";
 import type { CallExecutor } from "../journal/records.ts";
-import {
-  isSettledStoredPart,
-  isStoredToolPart,
-  storedToolName,
-  type SessionMessagePart,
-  type SessionToolPart
-} from "./session-message.ts";
+import { isToolPart, toolNameOf, type ToolPart } from "../model/tool-part.ts";
+import { isSettledStoredPart, type SessionMessagePart } from "./session-message.ts";
 
 export const INTERRUPTED_TEXT =
   "The call was interrupted before a result was recorded. It may or may not have taken effect.";
@@ -27,18 +22,18 @@ export type IsClientTool = (toolName: string) => boolean;
 
 /** Undefined: the part is no call, or one with its result. */
 export function openCallOf(part: object, isClientTool: IsClientTool = () => false): OpenCall | undefined {
-  if (!isPart(part) || !isStoredToolPart(part)) return undefined;
-  const isPreliminary = part["state"] === "output-available" && part["preliminary"] === true;
+  if (!isPart(part) || !isToolPart(part)) return undefined;
+  const isPreliminary = part.state === "output-available" && part.preliminary === true;
   return openCall({
-    state: isPreliminary ? "preliminary" : part["state"],
+    state: isPreliminary ? "preliminary" : part.state,
     executor: executorOf(part, isClientTool)
   });
 }
 
-function executorOf(part: SessionToolPart, isClientTool: IsClientTool): CallExecutor {
-  if (part["clientExecuted"] === true) return "client";
-  if (part["providerExecuted"] === true) return "provider";
-  return part["state"] === "input-available" && isClientTool(storedToolName(part)) ? "client" : "server";
+function executorOf(part: ToolPart, isClientTool: IsClientTool): CallExecutor {
+  if (part.clientExecuted === true) return "client";
+  if (part.providerExecuted === true) return "provider";
+  return part.state === "input-available" && isClientTool(toolNameOf(part)) ? "client" : "server";
 }
 
 /** A call that a client or the user still has to answer: it has not run, and no turn ends it. */
@@ -48,14 +43,14 @@ export function isPendingInteraction(part: object, isClientTool?: IsClientTool):
 
 /** The default: an error that says so. Parts that are no open call stay as they are. */
 export function interruptedPart<Part extends object>(part: Part): Part {
-  if (!isPart(part) || !isStoredToolPart(part) || isSettledStoredPart(part)) return part;
+  if (!isPart(part) || !isToolPart(part) || isSettledStoredPart(part)) return part;
   // The same part in another state.
-  return interrupted(part) as Part & SessionToolPart;
+  return interrupted(part) as Part & ToolPart;
 }
 
-export function interrupted(part: SessionToolPart): SessionToolPart {
+export function interrupted(part: ToolPart): ToolPart {
   if (isPendingInteraction(part)) return withError(part, awaitsText(part));
-  const hasStarted = part["state"] !== "input-streaming" && part["state"] !== "approval-responded";
+  const hasStarted = part.state !== "input-streaming" && part.state !== "approval-responded";
   return withError(part, hasStarted ? INTERRUPTED_TEXT : NOT_RUN_TEXT);
 }
 
@@ -72,11 +67,11 @@ export function cutOffPart<Part extends object, Repaired extends object>(
   return isDefault && !hasStarted ? { ...repaired, errorText: NOT_RUN_TEXT } : repaired;
 }
 
-export function awaitsText(part: SessionToolPart): string {
-  return part["state"] === "approval-requested" ? AWAITS_DECISION_TEXT : AWAITS_CLIENT_TEXT;
+export function awaitsText(part: ToolPart): string {
+  return part.state === "approval-requested" ? AWAITS_DECISION_TEXT : AWAITS_CLIENT_TEXT;
 }
 
-export function withError(part: SessionToolPart, errorText: string): SessionToolPart {
+export function withError(part: ToolPart, errorText: string): ToolPart {
   const { preliminary: _preliminary, output: _unfinished, ...call } = part;
   return { ...call, type: part.type, toolCallId: part.toolCallId, state: "output-error", errorText };
 }

@@ -4,7 +4,8 @@ import { isUsableId } from "../util/ids.ts";
 import { isObject } from "../util/json.ts";
 import { REFUSED_FILES } from "../util/refused-files.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import { checkMessage, isCompactionMessage, isStoredToolPart, type SessionMessage } from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import { checkMessage, isCompactionMessage, type SessionMessage } from "./session-message.ts";
 
 /** Says where a message came from or went to, and what a provider made of it: never a client's to decide. */
 export const RESERVED_METADATA_KEYS: readonly string[] = [
@@ -45,8 +46,8 @@ export function acceptPosted(posted: unknown): Result<SessionMessage, RejectReas
 
 /** A user's message without what only the server may say in it; the same object if there is nothing of it. */
 export function withoutServerFields(message: SessionMessage): SessionMessage {
-  const hasCalls = message.parts.some(isStoredToolPart);
-  const cleaned = hasCalls ? { ...message, parts: message.parts.filter((part) => !isStoredToolPart(part)) } : message;
+  const hasCalls = message.parts.some(isToolPart);
+  const cleaned = hasCalls ? { ...message, parts: message.parts.filter((part) => !isToolPart(part)) } : message;
   return withMetadata(cleaned, splitMetadata(cleaned.metadata).own);
 }
 

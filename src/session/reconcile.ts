@@ -8,7 +8,8 @@ import { ok } from "../util/result.ts";
 import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
 import { limitMessage } from "./row-limit.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
-import { checkMessage, isCompactionMessage, isStoredToolPart, type SessionMessage } from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import { checkMessage, isCompactionMessage, type SessionMessage } from "./session-message.ts";
 
 /** A stored message, as histories show it. */
 export interface StoredText {
@@ -203,7 +204,7 @@ function aliasesOf(input: ReconcileInput, accepted: readonly Accepted[], known: 
 }
 
 function callIdsOf(message: SessionMessage): string[] {
-  return message.parts.filter(isStoredToolPart).map(({ toolCallId }) => toolCallId);
+  return message.parts.filter(isToolPart).map(({ toolCallId }) => toolCallId);
 }
 
 /** Recent stored answers without tool calls by their words; each can be claimed once. Read when first needed. */
@@ -225,7 +226,7 @@ class AnswerTexts {
   #read(): Map<string, string[]> {
     const ids = new Map<string, string[]>();
     for (const answer of this.#stored.recentAnswers()) {
-      if (this.#claimed.has(answer.id) || answer.parts.some(isStoredToolPart)) continue;
+      if (this.#claimed.has(answer.id) || answer.parts.some(isToolPart)) continue;
       const words = canonicalJson(sanitizeMessage(answer).parts);
       ids.set(words, [...(ids.get(words) ?? []), answer.id]);
     }

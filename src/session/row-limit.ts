@@ -6,7 +6,8 @@ import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import { sliceText, truncateText, truncateToolOutput } from "../util/truncate-value.ts";
 import { describeDataUrl, evictionMarker, isDataUrl } from "./file-marker.ts";
-import { isStoredToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 
 /** Of the message's JSON. Cells end at 2 MB; the rest is room for the other columns. */
 export const ROW_LIMIT_BYTES = 1_800_000;
@@ -38,7 +39,7 @@ export function cutCallIds({ metadata }: { readonly metadata?: unknown }): strin
 /** The message with a note of the calls whose outputs are not what they were before. */
 export function noteCutCalls(message: SessionMessage, before: SessionMessage): SessionMessage {
   const callIds = message.parts.flatMap((part, index) => {
-    const isCut = isStoredToolPart(part) && part["output"] !== before.parts[index]?.["output"];
+    const isCut = isToolPart(part) && part.output !== before.parts[index]?.["output"];
     return isCut ? [part.toolCallId] : [];
   });
   if (callIds.length === 0) return message;
@@ -71,9 +72,9 @@ class Cut {
 
   toolOutputs(): void {
     this.#parts.forEach((part, index) => {
-      if (!isStoredToolPart(part) || part["state"] !== "output-available") return;
-      const output = truncateToolOutput(part["output"], CUT_VALUE_CHARS);
-      if (output === part["output"]) return;
+      if (!isToolPart(part) || part.state !== "output-available") return;
+      const output = truncateToolOutput(part.output, CUT_VALUE_CHARS);
+      if (output === part.output) return;
       this.#replace(index, { ...part, output });
       this.#calls.push(part.toolCallId);
     });
@@ -129,7 +130,7 @@ class Cut {
   }
 
   #replace(index: number, next: SessionMessagePart): void {
-    const note = isStoredToolPart(next) ? byteLength(next.toolCallId) : 0;
+    const note = isToolPart(next) ? byteLength(next.toolCallId) : 0;
     this.#sizeBytes += jsonBytes(next) - jsonBytes(this.#parts[index]) + NOTE_BYTES + note;
     this.#parts[index] = next;
   }

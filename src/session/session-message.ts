@@ -1,5 +1,6 @@
 // What a message of a conversation is, as far as storage cares: an id, a role, and a list of typed parts. Every other
 // field is the user's and survives storing. The SDK's UIMessage is one of these. Pure.
+import type { ToolPart } from "../model/tool-part.ts";
 import { messageId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
@@ -19,11 +20,6 @@ export interface SessionMessage {
   createdAt?: Date;
 }
 
-/** A part of a tool call, static (`tool-<name>`) or dynamic. */
-export interface SessionToolPart extends SessionMessagePart {
-  toolCallId: string;
-}
-
 /** Roles are words, not content. */
 export const MAX_ROLE_CHARS = 64;
 /** Messages with such ids stand for a summary; they are made at read time and never stored. */
@@ -33,23 +29,12 @@ export function isCompactionMessage(message: { readonly id: string }): boolean {
   return message.id.startsWith(COMPACTION_PREFIX);
 }
 
-export function isStoredToolPart(part: SessionMessagePart): part is SessionToolPart {
-  if (typeof part["toolCallId"] !== "string") return false;
-  return part.type === "dynamic-tool" || part.type.startsWith("tool-");
-}
-
-/** Static parts written by other programs carry their name in the type only. */
-export function storedToolName(part: SessionToolPart): string {
-  if (part.type !== "dynamic-tool") return part.type.slice("tool-".length);
-  return typeof part["toolName"] === "string" ? part["toolName"] : "";
-}
-
 const SETTLED_STATES: readonly unknown[] = ["output-available", "output-error", "output-denied"];
 
 /** True when the call has its result. An output that is still preliminary is none. */
-export function isSettledStoredPart(part: SessionToolPart): boolean {
-  if (part["preliminary"] === true && part["state"] === "output-available") return false;
-  return SETTLED_STATES.includes(part["state"]) || "output" in part || "result" in part;
+export function isSettledStoredPart(part: ToolPart): boolean {
+  if (part.preliminary === true && part.state === "output-available") return false;
+  return SETTLED_STATES.includes(part.state) || "output" in part || "result" in part;
 }
 
 /** Whether a value has the shape of a message; says what is missing. */

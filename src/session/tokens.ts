@@ -2,7 +2,8 @@
 // The estimate errs high for prose and low for random text. Files are counted by kind and size, and Chinese, Japanese
 // and Korean by the character. Pure.
 import type { ContextBlock } from "./context/block.ts";
-import { isStoredToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 
 const CHARS_PER_TOKEN = 4;
 const TOKENS_PER_WORD = 1.3;
@@ -50,10 +51,10 @@ export function estimateMessageTokens(messages: SessionMessage | readonly Sessio
 }
 
 function estimatePartTokens(part: SessionMessagePart): number {
-  if (isStoredToolPart(part)) return valueTokens(part["input"]) + valueTokens(part["output"] ?? part["result"]);
+  if (isToolPart(part)) return valueTokens(part.input) + valueTokens(part.output ?? part.result);
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
   if (part.type === "step-start" || part.type.startsWith("source-") || part.type.startsWith("data-")) return 0;
-  return valueTokens(part["text"] ?? part["result"]);
+  return valueTokens(part["text"] ?? part.result);
 }
 
 function valueTokens(value: unknown): number {

@@ -3,16 +3,10 @@
 // whatever turn comes: only the prompt says that it waits. Settled calls keep their result and error text. Pure and
 // idempotent.
 import { assertNever } from "../util/assert-never.ts";
-import { isObject, parseJson, sameJson } from "../util/json.ts";
+import { sameJson } from "../util/json.ts";
 import { awaitsText, interrupted, openCallOf, withError, type IsClientTool } from "./open-calls.ts";
-import {
-  isSettledStoredPart,
-  isStoredToolPart,
-  storedToolName,
-  type SessionMessage,
-  type SessionMessagePart,
-  type SessionToolPart
-} from "./session-message.ts";
+import { isToolPart, toolInputObject, toolNameOf, type ToolPart } from "../model/tool-part.ts";
+import { isSettledStoredPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
 
 /** In prompts only. */
 export const APPROVED_TEXT =
@@ -25,7 +19,7 @@ export interface RepairOptions {
   /** The allowed calls that this turn runs, and where the prompt shows them. */
   readonly running?: RunningCalls;
   /** What stands for a call that was cut off: a settled call, or any other part. Default: an error that says so. */
-  readonly repairPart?: (part: SessionToolPart) => SessionMessagePart;
+  readonly repairPart?: (part: ToolPart) => SessionMessagePart;
 }
 
 export interface RunningCalls {
@@ -52,16 +46,16 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
   let removedToolCalls = 0;
   let normalizedInputs = 0;
   for (const message of messages) {
-    if (!message.parts.some(isStoredToolPart)) {
+    if (!message.parts.some(isToolPart)) {
       shown.push(message);
       continue;
     }
     const repairs = message.parts.map((part) => repairPart(part, options));
     for (const { stored, part } of repairs) {
-      if (stored === part || !isStoredToolPart(part)) continue;
+      if (stored === part || !isToolPart(part)) continue;
       toolCallIds.add(part.toolCallId);
       if (isOpen(part) && !isOpenPart(stored)) removedToolCalls += 1;
-      if (stored["input"] !== part["input"] || !("input" in part)) normalizedInputs += 1;
+      if (stored["input"] !== part.input || !("input" in part)) normalizedInputs += 1;
     }
     const isShownChanged = repairs.some(({ shown: next, part }) => next !== part);
     const isStoredChanged = repairs.some(({ stored, part }) => stored !== part);
@@ -78,7 +72,7 @@ interface PartRepair {
 }
 
 function repairPart(part: SessionMessagePart, options: RepairOptions): PartRepair {
-  if (!isStoredToolPart(part)) return { part, shown: part, stored: part };
+  if (!isToolPart(part)) return { part, shown: part, stored: part };
   const open = openCallOf(part, options.isClientTool);
   switch (open) {
     case "awaited":
@@ -102,35 +96,32 @@ function repairPart(part: SessionMessagePart, options: RepairOptions): PartRepai
  * Stays open. What a class has in place of a client's call is stored when the user has said something new instead of
  * answering it; in place of an approval it is only shown.
  */
-function pendingPart(part: SessionToolPart, options: RepairOptions): PartRepair {
+function pendingPart(part: ToolPart, options: RepairOptions): PartRepair {
   const normalized = withObjectInput(part);
   const repaired = options.repairPart?.(normalized);
   const isDefault = repaired === undefined || isOpenPart(repaired) || sameJson(repaired, interrupted(normalized));
   if (isDefault) {
     return { part, shown: withError(normalized, awaitsText(part)), stored: part };
   }
-  const isReplaced = options.isUserTurn && part["state"] !== "approval-requested";
+  const isReplaced = options.isUserTurn && part.state !== "approval-requested";
   return { part, shown: repaired, stored: isReplaced ? repaired : part };
 }
 
-function approvedPart(part: SessionToolPart, { running }: RepairOptions): SessionMessagePart {
+function approvedPart(part: ToolPart, { running }: RepairOptions): SessionMessagePart {
   if (!running?.callIds.has(part.toolCallId)) return withError(withObjectInput(part), APPROVED_TEXT);
   if (running.shown === "in-place") return part;
-  return { type: "text", text: `[Here "${storedToolName(part)}" was called. The user has decided about it only now.]` };
+  return { type: "text", text: `[Here "${toolNameOf(part)}" was called. The user has decided about it only now.]` };
 }
 
-function isOpen(part: SessionToolPart): boolean {
+function isOpen(part: ToolPart): boolean {
   return !isSettledStoredPart(part);
 }
 
 function isOpenPart(part: SessionMessagePart): boolean {
-  return isStoredToolPart(part) && isOpen(part);
+  return isToolPart(part) && isOpen(part);
 }
 
-/** Objects stay, JSON text of an object is parsed, anything else is no input: providers refuse other shapes. */
-function withObjectInput(part: SessionToolPart): SessionToolPart {
-  if (isObject(part["input"])) return part;
-  const parsed = typeof part["input"] === "string" ? parseJson(part["input"]) : undefined;
-  const input = parsed?.ok && isObject(parsed.value) ? parsed.value : {};
-  return { ...part, input };
+function withObjectInput(part: ToolPart): ToolPart {
+  const input = toolInputObject(part.input);
+  return input === part.input ? part : { ...part, input };
 }

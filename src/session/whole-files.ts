@@ -2,7 +2,8 @@
 // the files, so that they see the picture and not a line about it. Pure.
 import { isObject } from "../util/json.ts";
 import { cutCallIds } from "./row-limit.ts";
-import { isStoredToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
+import { isToolPart } from "../model/tool-part.ts";
+import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 
 /** Some value of the message was cut that may be a file. */
 export function mayMissFiles({ metadata }: SessionMessage): boolean {
@@ -52,7 +53,7 @@ function withWhole(
   const parts = shown.parts.map((part, index) => {
     const full = restored.has(index) ? whole.parts[index] : undefined;
     if (full === undefined) return part;
-    const isCutOutput = isStoredToolPart(full) && isStoredToolPart(part) && cutCalls.has(full.toolCallId);
+    const isCutOutput = isToolPart(full) && isToolPart(part) && cutCalls.has(full.toolCallId);
     return isCutOutput ? { ...full, output: part["output"] } : full;
   });
   const { metadata: _notes, ...rest } = shown;

@@ -41,7 +41,7 @@ import { FOLLOWER_TABLES } from "../features/messengers/follower.ts";
 import { INBOX_TABLES } from "../features/messengers/inbox.ts";
 import { MESSENGER_STATE_TABLES } from "../features/messengers/state.ts";
 import { CONFIG_TABLES } from "../agent/config.ts";
-import { IDEMPOTENCY_TABLES } from "../turn/idempotency.ts";
+import { IDEMPOTENCY_TABLES } from "../session/idempotency.ts";
 
 type Result = ReturnType<Database["run"]>;
 

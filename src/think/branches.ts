@@ -7,7 +7,7 @@ import { versionsOf } from "../session/branches.ts";
 import { sessionErrors } from "../session/errors.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { BranchInUseError } from "../feature/errors.ts";
-import type { StoredTranscript } from "../turn/stored-transcript.ts";
+import type { StoredTranscript } from "../session/transcript.ts";
 
 export interface BranchStores {
   readonly store: MessageStore;

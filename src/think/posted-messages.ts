@@ -6,7 +6,7 @@ import type { MessageStore } from "../session/message-store.ts";
 import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
 import type { TurnEngine } from "../turn/engine.ts";
-import type { Transcript } from "../turn/transcript.ts";
+import type { Transcript } from "../session/transcript.ts";
 import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
 import { checkFiles } from "../feature/turn-input.ts";

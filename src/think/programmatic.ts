@@ -7,7 +7,7 @@ import type { Admission } from "../turn/admit.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
-import { idempotencyId } from "../turn/idempotency.ts";
+import { idempotencyId } from "../session/idempotency.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import { ChatCaller, parseClientTools } from "../feature/client-tools.ts";

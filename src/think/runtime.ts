@@ -15,8 +15,7 @@ import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
 import { moveOriginalSession } from "../session/take-over.ts";
 import { TurnEngine } from "../turn/engine.ts";
-import { Idempotency } from "../turn/idempotency.ts";
-import type { CountedTokens } from "../turn/transcript.ts";
+import { Idempotency } from "../session/idempotency.ts";
 import { Assembly } from "./assemble.ts";
 import type { AddMessagesOptions, ChatServices, TurnPreview } from "../feature/services.ts";
 import { TurnFeatures } from "../feature/turn-features.ts";
@@ -35,7 +34,7 @@ import { keyId, Programmatic } from "./programmatic.ts";
 import type { PromptExplanation } from "../feature/prompt-explanation.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
-import { StoredTranscript } from "../turn/stored-transcript.ts";
+import { StoredTranscript, type CountedTokens } from "../session/transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { checkMessages, type MessagesInput } from "../feature/turn-input.ts";
 

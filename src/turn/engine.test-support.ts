@@ -10,13 +10,13 @@ import { createTables, MemorySql } from "../journal/memory-sql.test-support.ts";
 import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
 import type { ChangeOrigin } from "../session/change-log.ts";
 import { interruptedPart } from "../session/open-calls.ts";
-import { Idempotency } from "./idempotency.ts";
+import { Idempotency } from "../session/idempotency.ts";
 import { TurnEngine } from "./engine.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { TurnHooks } from "./hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import { retryAtOf } from "./retry-policy.ts";
-import type { RepairedPrompt, Transcript } from "./transcript.ts";
+import type { RepairedPrompt, Transcript } from "../session/transcript.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
 
 export class MemoryTranscript implements Transcript {

@@ -10,7 +10,7 @@ import { turnId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnEngine } from "./engine.ts";
 import { RUNNER } from "../session/change-log.ts";
-import type { StoredTranscript } from "./stored-transcript.ts";
+import type { StoredTranscript } from "../session/transcript.ts";
 
 /** Where a call that waits beyond its turn belongs. */
 export interface ParkedCall {

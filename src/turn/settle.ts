@@ -17,7 +17,7 @@ import type { TurnStore } from "./store.ts";
 import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
-import type { CountedTokens, Transcript } from "./transcript.ts";
+import type { CountedTokens, Transcript } from "../session/transcript.ts";
 import { Turn, viewWithoutAdmission, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
 
 type MessagePart = UIMessage["parts"][number];

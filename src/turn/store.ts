@@ -8,11 +8,11 @@ import type { EventPayloads, EventType } from "../observe/events.ts";
 import { turnId } from "../util/ids.ts";
 import type { Attempt } from "./attempt.ts";
 import type { TurnHooks } from "./hooks.ts";
-import type { Idempotency } from "./idempotency.ts";
+import type { Idempotency } from "../session/idempotency.ts";
 import { TurnListeners } from "./listener.ts";
 import { Nesting } from "./nesting.ts";
 import type { TurnStream } from "./stream.ts";
-import type { Transcript } from "./transcript.ts";
+import type { Transcript } from "../session/transcript.ts";
 import { Turn } from "./turn.ts";
 
 export interface EngineInit {

@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changeOf } from "../../src/journal/history.ts";
 import { action, Think, type JournalEntry } from "../../src/index.ts";
-import { StoredTranscript } from "../../src/turn/stored-transcript.ts";
-import { Idempotency } from "../../src/turn/idempotency.ts";
+import { StoredTranscript } from "../../src/session/transcript.ts";
+import { Idempotency } from "../../src/session/idempotency.ts";
 import {
   createScript,
   createTestHost,

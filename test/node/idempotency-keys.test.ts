@@ -16,7 +16,7 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
-import { KEY_LIMIT, OUTPUT_LIMIT_BYTES } from "../../src/turn/idempotency.ts";
+import { KEY_LIMIT, OUTPUT_LIMIT_BYTES } from "../../src/session/idempotency.ts";
 
 const REPLAY_OVER_MS = 11 * 60_000;
 

@@ -3,7 +3,7 @@
 import type { UIMessage } from "ai";
 import { runtimeOf } from "../../agent/runtime.ts";
 import { parentStub } from "../../agent/tree/parent.ts";
-import { idempotencyId } from "../../turn/idempotency.ts";
+import { idempotencyId } from "../../session/idempotency.ts";
 import type { TurnListener } from "../../turn/listener.ts";
 import type {
   ApprovalOutcome,

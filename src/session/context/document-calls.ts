@@ -1,7 +1,8 @@
 // Which documents a conversation has loaded, read from its own messages: a result of `load_context` loads, one of
 // `unload_context` or the marker that took a document's place unloads. Pure.
 import { isObject } from "../../util/json.ts";
-import { isStoredToolPart, storedToolName, type SessionMessage, type SessionMessagePart } from "../session-message.ts";
+import { isToolPart, toolNameOf } from "../../model/tool-part.ts";
+import type { SessionMessage, SessionMessagePart } from "../session-message.ts";
 
 export interface DocumentId {
   readonly label: string;
@@ -57,13 +58,13 @@ export function isSame(first: DocumentId, second: DocumentId): boolean {
 }
 
 function callOf(part: SessionMessagePart, at: number): DocumentCall | undefined {
-  if (!isStoredToolPart(part) || part["state"] !== "output-available" || !isObject(part["input"])) return undefined;
-  const { label, key } = part["input"];
+  if (!isToolPart(part) || part.state !== "output-available" || !isObject(part.input)) return undefined;
+  const { label, key } = part.input;
   if (typeof label !== "string" || typeof key !== "string") return undefined;
-  const name = storedToolName(part);
+  const name = toolNameOf(part);
   if (name === "unload_context") return { kind: "unloaded", label, key, at, holdsText: false };
-  if (name !== "load_context" || wasNotLoaded(part["output"], { label, key })) return undefined;
-  const isMarker = part["output"] === unloadedMarker(key);
+  if (name !== "load_context" || wasNotLoaded(part.output, { label, key })) return undefined;
+  const isMarker = part.output === unloadedMarker(key);
   return { kind: isMarker ? "unloaded" : "loaded", label, key, at, holdsText: !isMarker };
 }
 

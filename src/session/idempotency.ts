@@ -6,7 +6,7 @@ import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { byteLength } from "../util/bytes.ts";
 import { parseJson } from "../util/json.ts";
-import type { TurnStatus } from "./turn.ts";
+import type { TurnSettled } from "../journal/records.ts";
 
 /** Keys that are remembered; above it the oldest is forgotten, and a call under it counts as new. */
 export const KEY_LIMIT = 10_000;
@@ -17,7 +17,7 @@ export const OUTPUT_LIMIT_BYTES = 16 * 1024;
 export interface KeptTurn {
   readonly turnId: string;
   readonly requestId: string;
-  readonly status: Exclude<TurnStatus, "error">;
+  readonly status: Exclude<TurnSettled["outcome"], "failed">;
   readonly reason?: string;
   /** Its answer, if one was stored. */
   readonly messageId?: string;

@@ -1,16 +1,63 @@
 // The session's messages as the engine and the class use them: what is shown comes from the live view, what is written
-// goes to the store, and what a model is shown is repaired first.
+// goes to the store, and what a model is shown is repaired first. `Transcript` is what the engine needs of it: every call is
+// synchronous and may be part of the caller's transaction.
 import type { UIMessage } from "ai";
+import { asMessagePart, type MessagePart } from "../model/tool-part.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import { addMessages, type ChainOptions } from "../session/add-messages.ts";
-import type { ChangeOrigin } from "../session/change-log.ts";
-import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
-import type { MessageStore } from "../session/message-store.ts";
-import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
-import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "../session/whole-files.ts";
-import { repairTranscript } from "../session/transcript-repair.ts";
+import { addMessages, type ChainOptions } from "./add-messages.ts";
+import type { ChangeOrigin } from "./change-log.ts";
+import { LiveView, MIN_HYDRATED_MESSAGES } from "./hydration.ts";
+import type { MessageStore } from "./message-store.ts";
+import type { SessionMessage } from "./session-message.ts";
+import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "./whole-files.ts";
+import { repairTranscript, type RunningCalls } from "./transcript-repair.ts";
 import type { Idempotency } from "./idempotency.ts";
-import type { CountedTokens, TranscriptPromptOptions, RepairedPrompt, Transcript } from "./transcript.ts";
+
+export interface TranscriptPromptOptions {
+  /** Whether a client runs a tool, for calls that do not say themselves who answers them. */
+  readonly isClientTool: (toolName: string) => boolean;
+  /** A new message of the user started this turn. */
+  readonly isUserTurn: boolean;
+  /** The allowed calls that this turn runs. */
+  readonly running?: RunningCalls;
+}
+
+/** Of one call of the model; undefined where the provider said nothing. */
+export interface CountedTokens {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+}
+
+export interface Transcript {
+  /** Newest message of the active path. */
+  readonly leafId: string | null;
+  get(messageId: string): UIMessage | undefined;
+  has(messageId: string): boolean;
+  /** Which of these are stored. */
+  storedOf(messageIds: readonly string[]): ReadonlySet<string>;
+  /** Under the leaf, or under `parentId`. False: the id is stored already, and is left as it is. */
+  append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): boolean;
+  update(message: UIMessage, origin: ChangeOrigin): void;
+  /** The path that ends at a message (default: the leaf), as clients see it. */
+  path(leafId?: string): UIMessage[];
+  /** The same for a model: every tool call is settled. Reads only; repairs that outlive the prompt are for `repair`. */
+  prompt(leafId: string | undefined, options: TranscriptPromptOptions): RepairedPrompt;
+  /** Stores the repairs of a prompt, as part of a turn that begins, and tells of them. Nothing if there are none. */
+  repair(prompt: RepairedPrompt, turnId: string): void;
+  /** The newest message that holds this tool call. */
+  messageOfCall(toolCallId: string): UIMessage | undefined;
+  /** What the provider counted for the call that wrote a message. Part of the transaction that ends its turn. */
+  noteUsage?(messageId: string, usage: CountedTokens): void;
+  clear(origin: ChangeOrigin): void;
+}
+
+export interface RepairedPrompt {
+  readonly messages: UIMessage[];
+  /** Those that are to be stored as they are here. */
+  readonly changed: readonly UIMessage[];
+  /** Payload of `chat:transcript:repaired`. */
+  readonly repairs: EventPayloads["chat:transcript:repaired"];
+}
 
 /** So many of the newest messages are shown with files of any size. */
 export const WHOLE_FILE_MESSAGES = 8;
@@ -26,7 +73,7 @@ export interface StoredTranscriptInit {
   /** As `Transcript.noteUsage`. */
   readonly noteUsage: (messageId: string, usage: CountedTokens) => void;
   /** What stands for a tool call that was cut off. */
-  readonly repairPart: (part: UIMessage["parts"][number]) => UIMessage["parts"][number];
+  readonly repairPart: (part: MessagePart) => MessagePart;
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
 }
 
@@ -71,11 +118,11 @@ export class StoredTranscript implements Transcript {
   }
 
   append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): boolean {
-    return this.#store.appendMessage(asStored(message), parentId, origin);
+    return this.#store.appendMessage(message, parentId, origin);
   }
 
   update(message: UIMessage, origin: ChangeOrigin): void {
-    this.#store.updateMessage(asStored(message), origin);
+    this.#store.updateMessage(message, origin);
   }
 
   /** One transaction; false if they had been added under the key. */
@@ -83,7 +130,7 @@ export class StoredTranscript implements Transcript {
     const { idempotencyId, ...chain } = options;
     return this.#store.scope.conversation.transaction(() => {
       if (idempotencyId !== undefined && this.hasAdded(idempotencyId)) return false;
-      addMessages(this.#store, messages.map(asStored), chain);
+      addMessages(this.#store, messages, chain);
       if (idempotencyId !== undefined) this.#init.idempotency.keepMessages(idempotencyId);
       return true;
     });
@@ -112,7 +159,7 @@ export class StoredTranscript implements Transcript {
    */
   path(leafId?: string): UIMessage[] {
     const { messages, sizeBytes } = this.#read(leafId);
-    if (!messages.some(isCutForPeople)) return messages.slice() as (SessionMessage & UIMessage)[];
+    if (!messages.some(isCutForPeople)) return messages.map(uiOf);
     const shown = this.#filesIn(messages);
     let left = this.#budget() - sizeBytes;
     let isFirst = true;
@@ -124,7 +171,7 @@ export class StoredTranscript implements Transcript {
       left -= whole.wholeBytes;
       isFirst = false;
     }
-    return shown as (SessionMessage & UIMessage)[];
+    return shown.map(uiOf);
   }
 
   #read(leafId: string | undefined): { messages: readonly SessionMessage[]; sizeBytes: number } {
@@ -181,7 +228,7 @@ export class StoredTranscript implements Transcript {
     // A model is not shown what would fill its context window by itself.
     const repaired = repairTranscript(this.#filesIn(this.#read(leafId).messages), {
       ...options,
-      repairPart: (part) => this.#repaired(part)
+      repairPart: (part) => this.#init.repairPart(asMessagePart(part))
     });
     const { messages, changed, removedToolCalls, normalizedInputs, toolCallIds } = repaired;
     return {
@@ -194,15 +241,9 @@ export class StoredTranscript implements Transcript {
   repair({ changed, repairs }: RepairedPrompt, turnId: string): void {
     if (changed.length === 0) return;
     const origin = { by: "runner", change: "repaired", why: "calls-cut-off", turnId } as const;
-    this.#store.updateMessages(changed.map(asStored), origin);
+    this.#store.updateMessages(changed, origin);
     this.#init.emit("chat:transcript:repaired", repairs);
     this.announce();
-  }
-
-  #repaired(part: SessionToolPart): SessionMessagePart {
-    // Both are the same JSON.
-    return this.#init.repairPart(part as SessionToolPart & UIMessage["parts"][number]) as SessionMessagePart &
-      UIMessage["parts"][number];
   }
 
   messageOfCall(toolCallId: string): UIMessage | undefined {
@@ -211,10 +252,7 @@ export class StoredTranscript implements Transcript {
 
   /** The same for several calls, in one walk. */
   messagesOfCalls(toolCallIds: ReadonlySet<string>): ReadonlyMap<string, UIMessage> {
-    const found = this.#store.messagesOfCalls(toolCallIds);
-    // One object for each message, as it was found.
-    const shown = new Map([...new Set(found.values())].map((message) => [message, uiOf(message)]));
-    return new Map([...found].map(([id, message]) => [id, shown.get(message) ?? uiOf(message)]));
+    return new Map([...this.#store.messagesOfCalls(toolCallIds)].map(([id, message]) => [id, uiOf(message)]));
   }
 
   noteUsage(messageId: string, usage: CountedTokens): void {
@@ -242,8 +280,4 @@ function uiOf(message: SessionMessage): UIMessage {
 
 function asUi(message: SessionMessage | null): UIMessage | undefined {
   return message === null ? undefined : uiOf(message);
-}
-
-function asStored(message: UIMessage): SessionMessage {
-  return message as UIMessage & SessionMessage;
 }
