@@ -203,7 +203,7 @@ export class Conversation {
    * have opened around ours. `undone` runs instead when one of them is rolled back.
    */
   afterCommit(committed: () => void, undone?: () => void): void {
-    const end = { committed, ...(undone && { undone }) };
+    const end = { committed, undone };
     if (this.#draft === undefined) this.#sql.afterTransaction(end);
     else this.#afterCommit.push(end);
   }

@@ -210,9 +210,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
 
   #guarded(model: LanguageModel): ModelObject {
     if (!isModel(model)) throw modelCallErrors.NotAModelError(model);
-    const { coalesce } = this.#input;
-    const options = { callIds: this.#callIds, ...(coalesce !== undefined && { coalesce }) };
-    return guardModel(this.#sdk.resolveModel(model), options);
+    return guardModel(this.#sdk.resolveModel(model), { callIds: this.#callIds, coalesce: this.#input.coalesce });
   }
 
   #observe(part: StreamedPart): void {
@@ -230,7 +228,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     try {
       rebased = await hooks?.rebase?.({ ...event, model });
       this.#signal.throwIfAborted();
-      change = await hooks?.prepareStep?.({ ...event, ...(rebased && { messages: rebased }), model });
+      change = await hooks?.prepareStep?.({ ...event, messages: rebased ?? event.messages, model });
     } catch (error) {
       throw new StepHookError(error);
     }
@@ -244,9 +242,9 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     const hasOwnSystem = lifted !== undefined && lifted.messages !== messages;
     return {
       ...others,
-      ...(model === undefined ? {} : { model: this.#guarded(model) }),
-      ...(lifted === undefined ? {} : { messages: lifted.messages }),
-      ...(hasOwnSystem ? { system: lifted.system } : system === undefined ? {} : { system })
+      model: model === undefined ? undefined : this.#guarded(model),
+      messages: lifted?.messages,
+      system: hasOwnSystem ? lifted.system : system
     };
   }
 

@@ -175,7 +175,7 @@ function sharedOptions(request: StreamRequest): Record<string, unknown> {
     tools: Object.keys(tools).length === 0 ? undefined : tools,
     stopWhen,
     abortSignal: signal,
-    ...(request.onChunk === undefined ? {} : { onChunk: request.onChunk }),
+    onChunk: request.onChunk,
     // The call learns of errors from the stream; without a handler the SDK would print them.
     onError: () => {},
     // System messages were lifted out already. Should a transform of ours miss one, the provider may judge it.
@@ -198,9 +198,9 @@ function optionsOf7(request: StreamRequest): Record<string, unknown> {
       const { system, experimental_context: next, messages = change.rebased, ...others } = change.settings ?? {};
       return {
         ...others,
-        ...(messages === undefined ? {} : { messages }),
-        ...(system === undefined ? {} : { instructions: system }),
-        ...(isObject(next) ? { runtimeContext: next } : {})
+        messages,
+        instructions: system,
+        runtimeContext: isObject(next) ? next : undefined
       };
     }
   };
@@ -232,7 +232,7 @@ function carryingStep6(request: StreamRequest): (event: StepStart) => Promise<Re
     const { rebased, settings } = await request.prepareStep(start);
     if (rebased) carried = { messages: rebased, answers: responseMessages.length };
     const { instructions, messages = rebased ?? held, ...others } = settings ?? {};
-    return { ...others, system: others.system ?? instructions, ...(messages === undefined ? {} : { messages }) };
+    return { ...others, system: others.system ?? instructions, messages };
   };
 }
 
@@ -245,7 +245,7 @@ function uiOptions(request: StreamRequest): Record<string, unknown> {
   const { messageId, ...send } = request.ui;
   return {
     ...send,
-    ...(messageId === undefined ? {} : { generateMessageId: () => messageId }),
+    generateMessageId: messageId === undefined ? undefined : () => messageId,
     // Errors of tools: the model must read the same text after a reload as it did in this call. Errors of the model
     // itself also pass through here, but their chunks are never let out.
     onError: toolErrorText,

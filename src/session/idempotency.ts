@@ -66,7 +66,7 @@ export class Idempotency {
     if (!result?.ok) return undefined;
     const output = typeof row?.output === "string" ? parseJson(row.output) : undefined;
     // Written by `keepTurn` only.
-    return { ...(result.value as KeptTurn), ...(output?.ok && { output: output.value }) };
+    return { ...(result.value as KeptTurn), output: output?.ok ? output.value : undefined };
   }
 
   /** Part of the transaction that ends the turn. */

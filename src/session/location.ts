@@ -23,7 +23,7 @@ export function locate({ leafId, rows }: Tree, target: MessageHeader): Location 
   let child: MessageHeader | undefined;
   let below = ZERO_TOTALS;
   for (const header of leafId === null ? [] : rows.path(leafId)) {
-    if (header.id === target.id) return { isOnPath: true, below, ...(child && { child }) };
+    if (header.id === target.id) return { isOnPath: true, below, child };
     if (header.sequence < target.sequence) break;
     child = header;
     below = addTotals(below, ownTotals(header));

@@ -147,7 +147,7 @@ export class MediaEvictor {
   async #evictRow(header: MessageHeader, summary: { -readonly [Key in keyof EvictionSummary]: number }): Promise<void> {
     const { store, preserve, keeps } = this.#init;
     const { minPartBytes, externalizeToWorkspace } = this.#options;
-    const rule = { minChars: minPartBytes, ...(keeps && { keeps }) };
+    const rule = { minChars: minPartBytes, keeps };
     const message = store.getShown(header.id);
     const values = message === null ? [] : evictableValues(message, rule);
     if (message === null || values.length === 0) return;
@@ -163,7 +163,7 @@ export class MediaEvictor {
     const isOnPath = leafId === store.leafId;
     const evicted = evict(message, rule, paths);
     const shown = keepWhole ? noteCutCalls(evicted, message) : evicted;
-    store.shortenMessage(shown, { keepWhole, ...(isOnPath && { isOnPath }) });
+    store.shortenMessage(shown, { keepWhole, isOnPath: isOnPath || undefined });
     const bytes = values.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     summary.messages += 1;
     summary.parts += values.length;

@@ -148,7 +148,7 @@ function accept(input: ReconcileInput, rejected: Rejected[]): Accepted[] {
     const id: unknown = typeof posted === "object" && posted !== null && "id" in posted ? posted.id : undefined;
     rejected.push({
       index,
-      ...(typeof id === "string" && { id }),
+      id: typeof id === "string" ? id : undefined,
       reason: result.ok ? "repeated" : result.error
     });
   });

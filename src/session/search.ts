@@ -72,7 +72,7 @@ function describe(store: MessageStore, ids: readonly string[]): SearchResult[] {
       id: place.id,
       role: place.role,
       content: searchText(message),
-      ...(createdAt && { createdAt }),
+      createdAt,
       parentId: place.parentId,
       onActivePath: isOnActivePath(place.id)
     };

@@ -354,8 +354,8 @@ export class Session {
       configs: this.#contextConfigs,
       sessionId: this.#sessionId,
       provider,
-      ...(this.#promptStore !== undefined && { promptStore: this.#promptStore }),
-      ...(!isProvider(this.#source) && { agent: this.#source })
+      promptStore: this.#promptStore,
+      agent: isProvider(this.#source) ? undefined : this.#source
     });
     return this.#context;
   }

@@ -75,7 +75,7 @@ export class StatusFrames {
       phase: this.#phase,
       tokenEstimate,
       tokenThreshold: this.#source.threshold,
-      ...(compacted && { compacted })
+      compacted
     };
     this.#send({ type: "cf_agent_session", ...status });
   }

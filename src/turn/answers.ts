@@ -95,7 +95,7 @@ export class Answers {
   }
 
   #takeResult({ toolCallId, output, errorText, clientTools, ...answer }: ToolResultAnswer): AnswerOutcome {
-    const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
+    const result = { toolCallId, output, errorText };
     const outcome: CallOutcome =
       errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
     const answered = this.#answer({
@@ -183,7 +183,7 @@ export class Answers {
       trigger: "auto-continuation",
       continuation: isNewest,
       generation: conversation.row.generation,
-      ...(!isNewest && { resolvesMessageId: messageId }),
+      resolvesMessageId: isNewest ? undefined : messageId,
       origin: this.#origins.get(requestId)
     });
   }
@@ -227,8 +227,9 @@ export class Answers {
       trigger: "auto-continuation",
       input: [],
       continuation: true,
-      ...(isNewest ? { extendsMessageId: messageId } : { resolvesMessageId: messageId }),
-      ...(body && { body }),
+      extendsMessageId: isNewest ? messageId : undefined,
+      resolvesMessageId: isNewest ? undefined : messageId,
+      body,
       clientTools,
       notBeforeAt: this.#store.now() + CONTINUATION_PAUSE_MS,
       origin: this.#origins.get(requestId)
@@ -260,8 +261,11 @@ export class Answers {
       streamed.stream.replace(answered);
     } else {
       init.transcript.update(answered, {
-        ...{ by, change: "answer-placed", why, callId: toolCallId },
-        ...(decidedBy !== undefined && { decidedBy })
+        by,
+        change: "answer-placed",
+        why,
+        callId: toolCallId,
+        decidedBy
       });
     }
     init.conversation.afterCommit(() => this.#store.listeners.messageUpdated(answered));

@@ -162,14 +162,14 @@ export class Attempt {
     this.#init.stream.note(modelCalled(this.#writing, assembled));
     const call = callModel(sdk, {
       model,
-      ...(system !== undefined && { system }),
+      system,
       messages,
       tools: wrapTools(assembled.tools, this.#watch()),
       settings,
       maxSteps,
-      ...(stopWhen !== undefined && { stopWhen }),
+      stopWhen,
       sendReasoning,
-      ...(this.#init.stampsId && { messageId: turn.messageId }),
+      messageId: this.#init.stampsId ? turn.messageId : undefined,
       takenCallIds: this.#takenCallIds,
       callScope: turn.messageId,
       signal: turn.signal,
@@ -241,7 +241,7 @@ export class Attempt {
     const { rebase } = modelHooks;
     return {
       ...modelHooks,
-      ...(rebase && { rebase: (event) => this.#whilePaused(async () => rebase(event)) }),
+      rebase: rebase && ((event) => this.#whilePaused(async () => rebase(event))),
       onStepFinish: async (event) => {
         this.#recordStep(event);
         await modelHooks.onStepFinish?.(event);

@@ -82,7 +82,7 @@ export class TurnEngine {
     if (!kept) return undefined;
     const { turnId, requestId, messageId, ...ended } = kept;
     const message = messageId === undefined ? undefined : transcript.get(messageId);
-    const outcome: TurnOutcome = { ...ended, ...(message && { message }), streamed: true };
+    const outcome: TurnOutcome = { ...ended, message, streamed: true };
     return { turnId, requestId, isFound: true, settled: Promise.resolve(outcome) };
   }
 

@@ -101,7 +101,7 @@ export class LateOutcomes {
       change: "answer-placed",
       why: "action",
       callId: call.toolCallId,
-      ...(typeof call.decidedBy === "string" && { decidedBy: call.decidedBy })
+      decidedBy: call.decidedBy ?? undefined
     });
     conversation.afterCommit(() => turns.announceMessage(changed));
     // Summarised, or on a branch that is not shown: neither the user nor the model sees the message.
@@ -117,7 +117,7 @@ export class LateOutcomes {
       input: [],
       continuation: true,
       continuesMessageId: call.messageId,
-      ...(turns.body && { body: turns.body }),
+      body: turns.body,
       clientTools: turns.clientTools,
       origin
     });

@@ -296,8 +296,7 @@ function isRetry({ attempts, contentSequence }: TurnFold): boolean {
 /** What a turn that ends between attempts leaves in the conversation. */
 export function leftOf({ fold }: Turn, { partial, isStored = false }: Interrupted): Pick<Ending, "left" | "streamed"> {
   const answer = storableAnswer(partial.fold.message);
-  const earlier = partial.changedEarlier;
-  return { left: { answer, isStored, ...(earlier && { earlier }) }, streamed: fold.contentSequence > 0 };
+  return { left: { answer, isStored, earlier: partial.changedEarlier }, streamed: fold.contentSequence > 0 };
 }
 
 /** What the provider counted for the last call of an answer that was complete when the process died. */

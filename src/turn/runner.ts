@@ -261,11 +261,10 @@ export class TurnRunner {
 
   #endDisabled(turn: Turn, found: Interrupted, drops: boolean): void {
     const { left, streamed } = leftOf(turn, found);
-    const kept = drops ? { answer: undefined } : left;
     const error = turnErrors.RecoveryDisabledError();
     this.#log(turn, error);
     const ending = { status: "error", reason: "continue_disabled", error: error.message } as const;
-    this.#end(turn, { ...ending, ...(kept && { left: kept }), ...(streamed && { streamed }) }, ending.reason);
+    this.#end(turn, { ...ending, left: drops ? { answer: undefined } : left, streamed }, ending.reason);
   }
 
   async #try(turn: Turn, found: Interrupted | undefined): Promise<void> {
@@ -287,6 +286,8 @@ export class TurnRunner {
         return this.#stalled(turn, tried, result.error);
       case "failed":
         return this.#failed(turn, found, { ...tried, ...result });
+      default:
+        return assertNever(result);
     }
   }
 
@@ -321,7 +322,7 @@ export class TurnRunner {
     const retry = retryAfter(this.#store, turn, { error, classification, stream });
     if (retry) return this.#handOver(turn, tried, { reason: "failed", ...retry });
     const isRecoveryOwn = stage === "turn" && found !== undefined && !found.isHandover;
-    if (!isRecoveryOwn) return this.#fail(turn, { error, stage, tried, ...(classification && { classification }) });
+    if (!isRecoveryOwn) return this.#fail(turn, { error, stage, tried, classification });
     turn.failure ??= { error };
     // What the last attempt left counts too.
     const { partial } = await readInterrupted(this.#store, turn);
@@ -364,10 +365,9 @@ export class TurnRunner {
     const streamed = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
     const shown: Pick<Ending, "left" | "stream" | "streamed"> = found ? leftOf(turn, found) : streamed;
     const partial = shown.left?.answer ?? (shown.stream && storableAnswer(shown.stream.message));
-    const known = { stage, ...(classification && { classification }), ...(partial && { partial }) };
-    const text = this.#describe(turn, error, known);
-    const reason = error instanceof AnswerTooLargeError ? { reason: "answer_too_large" } : {};
-    this.#end(turn, { ...shown, ...reason, status: "error", error: text, refused: this.#refusedFiles(turn, error) });
+    const text = this.#describe(turn, error, { stage, classification, partial });
+    const reason = error instanceof AnswerTooLargeError ? "answer_too_large" : undefined;
+    this.#end(turn, { ...shown, reason, status: "error", error: text, refused: this.#refusedFiles(turn, error) });
   }
 
   #refusedFiles(turn: Turn, error: unknown): readonly RefusedFiles[] {
@@ -469,7 +469,7 @@ export class TurnRunner {
     if (turn.startedAt === undefined) return;
     const durationMs = this.#store.now() - turn.startedAt;
     const { status, error } = outcome;
-    this.#store.init.emit("chat:turn:finish", { ...turnEvent(turn), status, durationMs, ...(error && { error }) });
+    this.#store.init.emit("chat:turn:finish", { ...turnEvent(turn), status, durationMs, error });
   }
 
   #emitRecovered(event: IncidentEvent, outcome: TurnOutcome, reason: string | undefined): void {

@@ -107,12 +107,12 @@ export function recordEnding(store: TurnStore, turn: Turn, given: Ending): TurnO
   });
   return {
     status: ending.status,
-    ...(ending.reason !== undefined && { reason: ending.reason }),
-    ...(ending.error !== undefined && { error: ending.error }),
-    ...(message && { message }),
-    ...(ending.output !== undefined && { output: ending.output }),
+    reason: ending.reason,
+    error: ending.error,
+    message,
+    output: ending.output,
     streamed: ending.streamed ?? false,
-    ...(ending.givenUp && { givenUp: true })
+    givenUp: ending.givenUp
   };
 }
 
@@ -172,9 +172,9 @@ function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly an
     turnId: id,
     requestId,
     status,
-    ...(reason !== undefined && { reason }),
-    ...(answer && { messageId: answer.id }),
-    ...(output !== undefined && { output })
+    reason,
+    messageId: answer?.id,
+    output
   });
 }
 
@@ -331,10 +331,10 @@ export function endedOutcome(
   const message = outcome.messageStored ? transcript.get(admission.messageId) : undefined;
   return {
     status: outcome.outcome === "failed" ? "error" : outcome.outcome,
-    ...(outcome.reason !== null && { reason: outcome.reason }),
-    ...(outcome.error && { error: outcome.error.message }),
-    ...(message && { message }),
-    ...(outcome.output !== null && { output: outcome.output }),
+    reason: outcome.reason ?? undefined,
+    error: outcome.error?.message,
+    message,
+    output: outcome.output ?? undefined,
     streamed: true
   };
 }
@@ -396,7 +396,7 @@ function marked(transcript: Pick<Transcript, "get">, ids: readonly string[], req
     const message = transcript.get(messageId);
     const files = message ? triedFiles(message) : [];
     if (!message || files.length === 0) return [];
-    const named = files.map(({ mediaType, filename }) => ({ mediaType, ...(filename !== undefined && { filename }) }));
+    const named = files.map(({ mediaType, filename }) => ({ mediaType, filename }));
     return [{ message: withRefused(message, files), event: { requestId, messageId, files: named } }];
   });
 }

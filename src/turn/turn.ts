@@ -209,9 +209,9 @@ export class Turn {
       body: (body as Record<string, unknown> | null) ?? undefined,
       channel: channel ?? undefined,
       clientTools,
-      ...(parentMessageId !== null && { parentMessageId }),
-      ...(resolvesMessageId !== null && { resolvesMessageId }),
-      ...(grants && { grant: grants }),
+      parentMessageId: parentMessageId ?? undefined,
+      resolvesMessageId: resolvesMessageId ?? undefined,
+      grant: grants ?? undefined,
       signal,
       origin: this.origin
     };

@@ -67,8 +67,7 @@ export function causeOf(error: unknown): string | undefined {
 
 /** What events carry of a failure besides the text that clients are shown. */
 export function failureDetails(error: unknown): { code?: string; cause?: string } {
-  const cause = causeOf(error);
-  return { ...(error instanceof ThinkError && { code: error.code }), ...(cause !== undefined && { cause }) };
+  return { code: error instanceof ThinkError ? error.code : undefined, cause: causeOf(error) };
 }
 
 function linkText(link: unknown): string {

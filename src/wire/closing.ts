@@ -123,6 +123,6 @@ export function terminalOf({ turn, outcome, trace }: Omit<Ended, "view">): strin
     continuation: turn.continuation,
     outcome: outcome.status,
     messageIds: trace?.messageIds ?? turn.inputMessageIds,
-    ...(outcome.status === "error" && { errorText: outcome.error ?? "The turn failed." })
+    errorText: outcome.status === "error" ? (outcome.error ?? "The turn failed.") : undefined
   });
 }

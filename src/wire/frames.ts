@@ -1,5 +1,5 @@
 // Server to client: every chat frame as text. Optional fields are left out rather than sent empty, because clients test
-// whether a field is present. Fields that only newer clients read are sent to all: older ones ignore them.
+// whether a field is present: JSON has none for `undefined`. Fields that only newer clients read are sent to all: older ones ignore them.
 import type { UIMessage } from "ai";
 
 export type WireOutcome = "completed" | "error" | "aborted" | "skipped" | "recovering";
@@ -38,9 +38,9 @@ export const chatFrames = {
       id: turn.requestId,
       body: chunk.body,
       done: false,
-      ...(replay && { replay }),
+      replay: replay || undefined,
       seq: chunk.seq,
-      ...continuationOf(turn)
+      continuation: turn.continuation || undefined
     }),
 
   /** All there was; the stream goes on. */
@@ -52,7 +52,7 @@ export const chatFrames = {
       done: false,
       replay: true,
       replayComplete: true,
-      ...continuationOf(turn)
+      continuation: turn.continuation || undefined
     }),
 
   terminal: ({ errorText, replay, messageIds, outcome, ...turn }: TerminalFrame) =>
@@ -61,16 +61,16 @@ export const chatFrames = {
       id: turn.requestId,
       body: errorText ?? "",
       done: true,
-      ...(errorText !== undefined && { error: true }),
-      ...(replay && { replay }),
-      ...continuationOf(turn),
-      ...(messageIds && messageIds.length > 0 && { messageIds }),
-      ...(outcome && { outcome })
+      error: errorText === undefined ? undefined : true,
+      replay: replay || undefined,
+      continuation: turn.continuation || undefined,
+      messageIds: messageIds?.length ? messageIds : undefined,
+      outcome
     }),
 
   /** `connect`: sent because of a connect, so it may be older than what the client wrote while offline. */
   snapshot: (messages: readonly UIMessage[], connect = false) =>
-    JSON.stringify({ type: "cf_agent_chat_messages", messages, ...(connect && { connect }) }),
+    JSON.stringify({ type: "cf_agent_chat_messages", messages, connect: connect || undefined }),
 
   messageUpdated: (message: UIMessage) => JSON.stringify({ type: "cf_agent_message_updated", message }),
 
@@ -82,26 +82,15 @@ export const chatFrames = {
 
   clear: () => JSON.stringify({ type: "cf_agent_chat_clear" }),
 
-  resuming: (id: string, probeId?: string) =>
-    JSON.stringify({ type: "cf_agent_stream_resuming", id, ...probeOf(probeId) }),
+  resuming: (id: string, probeId?: string) => JSON.stringify({ type: "cf_agent_stream_resuming", id, probeId }),
 
-  pending: (id: string, probeId?: string) =>
-    JSON.stringify({ type: "cf_agent_stream_pending", id, ...probeOf(probeId) }),
+  pending: (id: string, probeId?: string) => JSON.stringify({ type: "cf_agent_stream_pending", id, probeId }),
 
   none: (reason?: NoneReason, probeId?: string) =>
-    JSON.stringify({ type: "cf_agent_stream_resume_none", ...(reason && { reason }), ...probeOf(probeId) }),
+    JSON.stringify({ type: "cf_agent_stream_resume_none", reason, probeId }),
 
   /** A status, not an error: the model of this request has said nothing since then. Older clients do not know the frame. */
   silent: (id: string, sinceMs: number) => JSON.stringify({ type: "cf_agent_chat_silent", id, since: sinceMs }),
 
-  recovering: (recovering: boolean, id?: string) =>
-    JSON.stringify({ type: "cf_agent_chat_recovering", recovering, ...(id !== undefined && { id }) })
+  recovering: (recovering: boolean, id?: string) => JSON.stringify({ type: "cf_agent_chat_recovering", recovering, id })
 };
-
-function continuationOf(turn: FrameTurn): { continuation?: true } {
-  return turn.continuation ? { continuation: true } : {};
-}
-
-function probeOf(probeId: string | undefined): { probeId?: string } {
-  return probeId === undefined ? {} : { probeId };
-}

@@ -277,7 +277,7 @@ export class ChatProtocol implements TurnListener {
   #failRequest(view: ClientView, requestId: string, failure: Extract<Submitted, { kind: "failed" }>): void {
     const { errorText, messageIds } = failure;
     const end = { requestId, continuation: false, outcome: "error" as const, errorText };
-    this.#clients.send(view, chatFrames.terminal({ ...end, ...(messageIds && { messageIds }) }));
+    this.#clients.send(view, chatFrames.terminal({ ...end, messageIds }));
     // The client shows a question that is not stored. Removing it would lose the user's text, which may be sent again.
     view.setInSync(false);
   }
@@ -292,8 +292,8 @@ export class ChatProtocol implements TurnListener {
     const answered = this.#init.turns.answerTool({
       toolCallId,
       output,
-      ...(errorText !== undefined && { errorText }),
-      ...(clientTools && { clientTools }),
+      errorText,
+      clientTools,
       autoContinue,
       origin: view.socket.key
     });

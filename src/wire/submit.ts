@@ -165,7 +165,7 @@ export class Submit {
     const context = { requestId, stage, messagesPersisted: false };
     const errorText = this.#init.describeFailure(error, context);
     this.#init.emit("chat:request:failed", { ...context, error: errorText, ...failureDetails(error) });
-    return { kind: "failed", errorText, ...(messageIds && { messageIds }) };
+    return { kind: "failed", errorText, messageIds };
   }
 
   #accept(request: ChatRequest, origin: object, schedule: ReturnType<typeof newestOnly> | undefined): RequestPlan {
@@ -179,7 +179,7 @@ export class Submit {
       inputIds: plan.input.map(({ id }) => id)
     };
     const accept = () => {
-      turns.rememberClient({ ...(clientTools && { tools: clientTools }), body: custom ?? null });
+      turns.rememberClient({ tools: clientTools, body: custom ?? null });
       if (plan.changesStored) reconciler.apply(plan);
       turns.admit({
         requestId,
@@ -187,8 +187,8 @@ export class Submit {
         channel: "web",
         input: plan.input,
         inputMessageIds: note.messageIds,
-        ...(plan.parentMessageId !== undefined && { parentMessageId: plan.parentMessageId }),
-        ...(custom && { body: custom }),
+        parentMessageId: plan.parentMessageId,
+        body: custom,
         clientTools: turns.clientTools,
         generation,
         ...schedule,
@@ -229,5 +229,5 @@ export class Submit {
 }
 
 function newestOnly({ delayMs }: Extract<OverlapDecision, { do: "run-if-newest" }>, now: number) {
-  return { supersedable: true, ...(delayMs > 0 && { notBeforeAt: now + delayMs }) };
+  return { supersedable: true, notBeforeAt: delayMs > 0 ? now + delayMs : undefined };
 }

@@ -122,7 +122,7 @@ function answer(call: CallView, record: ApprovalAnswered): CallView {
   const { approval } = call;
   if (call.state !== "approval-requested" || approval?.approvalId !== record.approvalId) return call;
   const { approved, reason, decidedBy } = record;
-  const decided = { ...call, approval: { ...approval, ...(decidedBy !== undefined && { decidedBy }) } };
+  const decided = { ...call, approval: { ...approval, decidedBy } };
   return approved
     ? { ...decided, state: "approval-responded" }
     : { ...decided, state: "denied", outcome: { kind: "denied", reason } };

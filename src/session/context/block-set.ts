@@ -45,8 +45,7 @@ export class BlockSet {
     if (this.#held.has(label)) throw blockErrors.BlockExistsError(label);
     if (this.#held.size >= MAX_BLOCKS)
       throw blockErrors.InvalidBlockError(label, `a session has at most ${MAX_BLOCKS} blocks`);
-    const provider = config.provider ?? this.#init.defaultProvider?.();
-    const complete = { ...config, ...(provider && { provider }) };
+    const complete = { ...config, provider: config.provider ?? this.#init.defaultProvider?.() };
     const held = new HeldBlock(complete, { sessionId: this.#init.sessionId, isDeclared });
     this.#held.set(label, held);
     return held;

@@ -40,7 +40,7 @@ export class SessionContext {
     this.#init = init;
     this.#blocks = new BlockSet({
       sessionId,
-      ...(agent !== undefined && { defaultProvider: () => new AgentContextProvider(agent) })
+      defaultProvider: agent && (() => new AgentContextProvider(agent))
     });
     for (const config of init.configs) this.#blocks.add(config, true);
     this.#documents = new LoadedDocuments(provider);
@@ -48,7 +48,7 @@ export class SessionContext {
     this.#prompt = new FrozenPrompt({
       render: (isFresh) => this.#blocks.render(isFresh),
       fingerprint: () => this.#blocks.fingerprint(),
-      ...(store !== undefined && { store })
+      store
     });
     if (init.configs.length > 0 || store !== undefined) this.#follow();
   }
@@ -147,7 +147,7 @@ export class SessionContext {
     return new CustomPromptStore({
       store: promptStore,
       isDeclared: () => this.#blocks.size === 0 || this.#blocks.all.some(({ isDeclared }) => isDeclared),
-      ...(own !== undefined && { beside: own })
+      beside: own
     });
   }
 

@@ -87,7 +87,7 @@ async function writeEntry(held: HeldBlock, content: string, input: unknown): Pro
   const named = typeof title === "string" && title.trim() !== "" ? title : undefined;
   const about = typeof description === "string" && description.trim() !== "" ? description : named;
   const key = entryKey(content, named);
-  await held.writeEntry({ key, content, ...(about !== undefined && { description: about }) });
+  await held.writeEntry({ key, content, description: about });
   return `Indexed "${key}" in ${held.label}.`;
 }
 
