@@ -3,7 +3,7 @@
 import type { Clock, Ids, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Wakes } from "../host/wakes.ts";
-import type { EventPayloads, EventType } from "../observe/events.ts";
+import type { Emit } from "../observe/events.ts";
 import type { ResolvedOptions } from "./options.ts";
 
 export interface AgentCore {
@@ -15,7 +15,7 @@ export interface AgentCore {
   readonly quarantine: Quarantine;
   /** Whether features and the user's `onStart` are running: what they add without a key is added at every start. */
   readonly isInUserStart: boolean;
-  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  readonly emit: Emit;
   hasMethod(name: string): boolean;
   /** Calls a method of the user's class in this agent's context, without connection or request unless one is current. */
   invoke(method: string, ...args: unknown[]): Promise<unknown>;

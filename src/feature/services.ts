@@ -4,7 +4,7 @@ import type { Blobs } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { EventPayloads, EventType } from "../observe/events.ts";
+import type { Emit } from "../observe/events.ts";
 import type { ChainOptions } from "../session/add-messages.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import type { Session } from "../session/session.ts";
@@ -29,7 +29,7 @@ export interface Services {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly quarantine: Quarantine;
-  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  readonly emit: Emit;
   /** Runs work in the agent's context, kept alive until it ends. */
   inAgent<T>(work: () => Promise<T>): Promise<T>;
   /** Work that no caller waits for. A rejection is logged. */

@@ -107,14 +107,14 @@ export interface SharedAlarms {
   readonly now: () => number;
 }
 
-export interface AlarmInit {
-  /** A change that could not be stored. */
-  readonly failed: (error: unknown) => void;
-  readonly shared?: SharedAlarms;
-}
-
-/** Setting is fire-and-forget: the platform commits it together with the writes around it. */
-export function openAlarm(storage: DurableObjectStorage, { failed, shared }: AlarmInit): Alarm {
+/**
+ * The platform's alarm of an object. Setting is fire-and-forget: the platform commits it together with the writes around it;
+ * `failed` is called when it could not.
+ */
+export function openAlarm(
+  storage: DurableObjectStorage,
+  { failed, shared }: { readonly failed: (error: unknown) => void; readonly shared?: SharedAlarms }
+): Alarm {
   let taken: number | undefined;
   const levelled = (atMs: number): number => (shared ? (taken = shared.alarms.take(atMs, shared.now())) : atMs);
   const settled = (change: Promise<void>) => change.catch(failed);

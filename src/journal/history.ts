@@ -2,7 +2,6 @@
 // as the turn's message, and the newest changes that no turn made. Both are keyed by their place in the journal: a turn
 // by that of its outcome. Written in the transaction of what they tell of. Nothing in them is content.
 import { Cached } from "../host/cached.ts";
-import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { byteLength, cutToBytes } from "../util/bytes.ts";
 import { ok } from "../util/result.ts";
@@ -10,7 +9,9 @@ import { decodeFrame, unpackBatch } from "./batch.ts";
 import { encodeRecord } from "./codec.ts";
 import type { Conversation } from "./conversation.ts";
 import type { AttemptView, TurnFold } from "./folds/turn-fold.ts";
+import type { JournalInit } from "./journal.ts";
 import type { AttemptStarted, ConversationChanged, StepUsage, TurnSettled } from "./records.ts";
+import type { JournalRows } from "./rows.ts";
 import { decodeTurn, encodeTurn } from "./turn-row.ts";
 
 /** What is kept of a turn. Beyond it, lists are cut, and the row says so. */
@@ -120,27 +121,23 @@ export interface TurnArchive {
   newest(limit: number): number[];
 }
 
-export interface HistoryInit {
-  readonly sql: Sql;
-  readonly conversation: Conversation;
-  /** Asked each time: what keeps it joins later. */
-  readonly archive?: (() => TurnArchive | undefined) | undefined;
-  /** Sequence of the newest record of the journal. */
-  readonly head: () => number;
-}
-
 export class History {
-  readonly #init: HistoryInit;
+  readonly #conversation: Conversation;
+  /** Asked each time: an archive may join later. */
+  readonly #archive: () => TurnArchive | undefined;
+  readonly #rows: JournalRows;
   readonly #turns: TableSet;
   readonly #changes: TableSet;
   /** Of the newest change. */
   readonly #slot: Cached<number>;
 
-  constructor(init: HistoryInit) {
-    this.#init = init;
-    this.#turns = new TableSet(init.sql, TURN_TABLES);
-    this.#changes = new TableSet(init.sql, CHANGE_TABLES);
-    this.#slot = new Cached(init.sql, () => this.#newestSlot());
+  constructor({ sql, conversation, archive }: JournalInit, rows: JournalRows) {
+    this.#conversation = conversation;
+    this.#archive = archive ?? (() => undefined);
+    this.#rows = rows;
+    this.#turns = new TableSet(sql, TURN_TABLES);
+    this.#changes = new TableSet(sql, CHANGE_TABLES);
+    this.#slot = new Cached(sql, () => this.#newestSlot());
   }
 
   /**
@@ -148,9 +145,8 @@ export class History {
    * says the same: then it has its place.
    */
   changed(record: ConversationChanged, place?: number): void {
-    const { conversation, head } = this.#init;
-    conversation.join((row) => {
-      const sequence = place ?? head() + 1;
+    this.#conversation.join((row) => {
+      const sequence = place ?? this.#rows.head() + 1;
       const slot = (this.#slot.value + 1) % MAX_CHANGES;
       this.#changes.run(
         "INSERT OR REPLACE INTO cf_changes (slot, sequence, body) VALUES (?, ?, ?)",
@@ -166,7 +162,7 @@ export class History {
   /** As part of the transaction that settles it. `ownerId` is the message that it goes with, unless an archive keeps it. */
   settled(turn: TurnFold, { ownerId, requestId }: { ownerId: string | null; requestId: string }): void {
     const row = turnHistory(turn);
-    if (row === undefined || this.#init.archive?.()?.settled(turn, { requestId, history: row })) return;
+    if (row === undefined || this.#archive()?.settled(turn, { requestId, history: row })) return;
     this.#turns.run(
       "INSERT OR REPLACE INTO cf_turns (sequence, message_id, body) VALUES (?, ?, ?)",
       turn.lastSequence,
@@ -200,7 +196,7 @@ export class History {
       limit
     );
     // What a clear has taken is still kept there.
-    const archived = this.#init.archive?.()?.turns(Math.max(after, this.#init.conversation.row.clearedSequence), limit);
+    const archived = this.#archive()?.turns(Math.max(after, this.#conversation.row.clearedSequence), limit);
     if (!archived || archived.length === 0) return own;
     return [...own, ...archived].sort((first, second) => first.sequence - second.sequence).slice(0, limit);
   }
@@ -212,8 +208,8 @@ export class History {
       before,
       limit
     );
-    const { clearedSequence } = this.#init.conversation.row;
-    const archived = this.#init.archive?.()?.turnsBefore(before, limit) ?? [];
+    const { clearedSequence } = this.#conversation.row;
+    const archived = this.#archive()?.turnsBefore(before, limit) ?? [];
     const shown = archived.filter(({ sequence }) => sequence > clearedSequence);
     return [...own, ...shown].sort((first, second) => second.sequence - first.sequence).slice(0, limit);
   }
@@ -232,12 +228,8 @@ export class History {
       table
         .all<{ sequence: number }>(`SELECT sequence FROM ${name} ORDER BY sequence DESC LIMIT ?`, limit)
         .map(({ sequence }) => sequence);
-    const { conversation } = this.#init;
-    const archived =
-      this.#init
-        .archive?.()
-        ?.newest(limit)
-        .filter((sequence) => sequence > conversation.row.clearedSequence) ?? [];
+    const { clearedSequence } = this.#conversation.row;
+    const archived = (this.#archive()?.newest(limit) ?? []).filter((sequence) => sequence > clearedSequence);
     return [...newestOf(this.#turns, "cf_turns"), ...newestOf(this.#changes, "cf_changes"), ...archived];
   }
 

@@ -1,21 +1,15 @@
 // One conversation's journal, put together. It adds no behaviour of its own.
 import type { Quarantine } from "../host/quarantine.ts";
-import type { Blobs } from "../host/blobs.ts";
-import type { Sql } from "../host/ports.ts";
-import type { Conversation } from "./conversation.ts";
 import { History, type TurnArchive } from "./history.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
 import { rebuildRow } from "./rebuild.ts";
 import { JournalRetention, type RetentionOptions } from "./retention.ts";
-import { JournalRows } from "./rows.ts";
+import { JournalRows, type JournalStorage } from "./rows.ts";
 import { TurnFolds } from "./turn-folds.ts";
 import { JournalWriter } from "./writer.ts";
 
-export interface JournalInit {
-  sql: Sql;
-  blobs: Blobs;
-  conversation: Conversation;
+export interface JournalInit extends JournalStorage {
   retention?: Partial<RetentionOptions>;
   /** Where rows go that cannot be read. Without it they are left where they are and reported on every read. */
   setAside?: Quarantine;
@@ -44,14 +38,14 @@ export function openJournal(init: JournalInit): Journal {
       // What they were folded from has changed.
       folds.drop();
     });
-  const reader = new JournalReader({ rows, conversation, onCorrupt });
-  const folds = new TurnFolds({ rows, conversation, reader });
+  const reader = new JournalReader(rows, conversation, onCorrupt);
+  const folds = new TurnFolds(rows, conversation, reader);
   if (conversation.isDamaged) rebuildRow(conversation, reader);
   return {
-    writer: new JournalWriter({ rows, conversation, folds }),
+    writer: new JournalWriter(rows, conversation, folds),
     reader,
     folds,
-    retention: new JournalRetention({ rows, conversation, options: init.retention }),
-    history: new History({ sql: init.sql, conversation, archive: init.archive, head: () => rows.head() })
+    retention: new JournalRetention(rows, conversation, init.retention),
+    history: new History(init, rows)
   };
 }

@@ -6,15 +6,17 @@ import type { TurnId } from "../util/ids.ts";
 import { decodeFrame, joinTexts, unpackBatch, type Frame } from "./batch.ts";
 import { encodeRecord } from "./codec.ts";
 import type { CorruptRow } from "./reader.ts";
-import { JournalRows, type RowsInit } from "./rows.ts";
+import { JournalRows, type JournalStorage } from "./rows.ts";
 
-export interface QuarantineInit extends RowsInit {
-  /** Keeps the bytes for an operator. */
-  setAside: Quarantine;
-}
-
-/** One transaction. Doing it twice is harmless: the second finds a readable row and leaves it. */
-export function quarantineRow(init: QuarantineInit, corrupt: Pick<CorruptRow, "last" | "reason">, now: number): void {
+/**
+ * Replaces the records of a row that cannot be read, in one transaction; `setAside` keeps its bytes for an operator. Doing
+ * it twice is harmless: the second finds a readable row and leaves it.
+ */
+export function quarantineRow(
+  init: JournalStorage & { readonly setAside: Quarantine },
+  corrupt: Pick<CorruptRow, "last" | "reason">,
+  now: number
+): void {
   const rows = new JournalRows(init);
   init.sql.transaction(() => {
     const row = rows.read(corrupt.last);
@@ -55,7 +57,7 @@ function turnOf({ header }: Frame): TurnId | null {
  * Nothing says whose record it was. The oldest turn that was open then is the one that was running, and it must learn
  * that something may be missing: an outcome that cannot be read is not a call that never ran.
  */
-function openTurnAt({ conversation }: QuarantineInit, { sequence }: Frame): TurnId | null {
+function openTurnAt({ conversation }: JournalStorage, { sequence }: Frame): TurnId | null {
   const open = conversation.row.openTurns.find((turn) => turn.firstSequence <= sequence);
   return open ? (open.turnId as TurnId) : null;
 }

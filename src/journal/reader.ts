@@ -50,22 +50,20 @@ export interface JournalPage {
   readonly more: boolean;
 }
 
-export interface ReaderInit {
-  rows: JournalRows;
-  conversation: Conversation;
-  /** Called with rows that cannot be read, each time they are met. */
-  onCorrupt?: ((rows: readonly CorruptRow[]) => void) | undefined;
-}
-
 export class JournalReader {
-  readonly #init: ReaderInit;
+  readonly #rows: JournalRows;
+  readonly #conversation: Conversation;
+  readonly #onCorrupt: ((rows: readonly CorruptRow[]) => void) | undefined;
 
-  constructor(init: ReaderInit) {
-    this.#init = init;
+  /** `onCorrupt`: called with rows that cannot be read, each time they are met. */
+  constructor(rows: JournalRows, conversation: Conversation, onCorrupt?: (rows: readonly CorruptRow[]) => void) {
+    this.#rows = rows;
+    this.#conversation = conversation;
+    this.#onCorrupt = onCorrupt;
   }
 
   read(options: ReadOptions = {}): JournalPage {
-    const { rows } = this.#init;
+    const rows = this.#rows;
     const { maxRecords = DEFAULT_PAGE_RECORDS, maxBytes = DEFAULT_PAGE_BYTES } = options;
     const limits = { maxRecords: Math.max(1, maxRecords), maxBytes };
     const after = this.#start(options);
@@ -81,7 +79,7 @@ export class JournalReader {
     const cursor = all[taken - 1]?.sequence ?? last;
     const more = cursor < last || sizes.length > Math.max(1, whole);
     const { entries, corrupt } = decoded(loaded, options, cursor);
-    if (corrupt.length > 0) this.#init.onCorrupt?.(corrupt);
+    if (corrupt.length > 0) this.#onCorrupt?.(corrupt);
     return { entries, corrupt, cursor: more ? cursor : Math.max(last, rows.head()), more };
   }
 
@@ -98,17 +96,17 @@ export class JournalReader {
 
   /** How much reading a turn from its admission on would load. At most: other turns may be among it. */
   bytesSince(turn: { readonly firstSequence: number }): number {
-    return this.#init.rows.bytesFrom(turn.firstSequence);
+    return this.#rows.bytesFrom(turn.firstSequence);
   }
 
   /** The cursor, or the one before an open turn's admission. */
   #start({ after = 0, turnId }: ReadOptions): number {
-    const open = this.#init.conversation.row.openTurns.find((turn) => turn.turnId === turnId);
+    const open = this.#conversation.row.openTurns.find((turn) => turn.turnId === turnId);
     return open ? Math.max(after, open.firstSequence - 1) : after;
   }
 
   #frames(row: JournalRow, after: number): Frame[] {
-    return unpackBatch(row, this.#init.rows.text(row)).filter((frame) => frame.sequence > after);
+    return unpackBatch(row, this.#rows.text(row)).filter((frame) => frame.sequence > after);
   }
 }
 

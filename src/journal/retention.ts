@@ -33,12 +33,6 @@ export interface SweepReport {
   readonly more: boolean;
 }
 
-export interface RetentionInit {
-  rows: JournalRows;
-  conversation: Conversation;
-  options?: Partial<RetentionOptions> | undefined;
-}
-
 export class JournalRetention {
   readonly #rows: JournalRows;
   readonly #conversation: Conversation;
@@ -46,7 +40,7 @@ export class JournalRetention {
   /** In memory: a new process looks once more. */
   #sweptAt = -Infinity;
 
-  constructor({ rows, conversation, options }: RetentionInit) {
+  constructor(rows: JournalRows, conversation: Conversation, options?: Partial<RetentionOptions>) {
     this.#rows = rows;
     this.#conversation = conversation;
     this.#options = { ...RETENTION, ...options };

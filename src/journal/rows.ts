@@ -38,7 +38,8 @@ export interface NewRow extends Batch {
   readonly freeTo: number;
 }
 
-export interface RowsInit {
+/** What one conversation's journal is stored with. */
+export interface JournalStorage {
   sql: Sql;
   blobs: Blobs;
   conversation: Conversation;
@@ -75,7 +76,7 @@ export class JournalRows {
   /** Sequence of the newest stored record. */
   readonly #newest: Cached<number>;
 
-  constructor({ sql, blobs, conversation }: RowsInit) {
+  constructor({ sql, blobs, conversation }: JournalStorage) {
     this.#table = new TableSet(sql, JOURNAL_TABLES);
     this.#blobs = blobs;
     this.#conversation = conversation;

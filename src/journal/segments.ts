@@ -26,14 +26,6 @@ export const SEGMENT_LIMITS: SegmentLimits = {
   nextDelayMs: 400
 };
 
-export interface PackerInit {
-  turnId: TurnId;
-  attempt: number;
-  /** Number of the first chunk to come: the `firstChunk` of the attempt's record. */
-  firstChunk: number;
-  limits?: Partial<SegmentLimits>;
-}
-
 export class SegmentPacker {
   readonly #turnId: TurnId;
   readonly #attempt: number;
@@ -44,7 +36,8 @@ export class SegmentPacker {
   #firstPending: number;
   #delayMs: number;
 
-  constructor(init: PackerInit) {
+  /** `firstChunk`: number of the first chunk to come, as the attempt's record has it. */
+  constructor(init: { turnId: TurnId; attempt: number; firstChunk: number; limits?: Partial<SegmentLimits> }) {
     this.#turnId = init.turnId;
     this.#attempt = init.attempt;
     this.#firstPending = init.firstChunk;

@@ -20,20 +20,18 @@ export interface AdmittedTurn {
   readonly firstSequence: number;
 }
 
-export interface TurnFoldsInit {
-  rows: JournalRows;
-  conversation: Conversation;
-  reader: JournalReader;
-}
-
 export class TurnFolds {
-  readonly #init: TurnFoldsInit;
+  readonly #rows: JournalRows;
+  readonly #conversation: Conversation;
+  readonly #reader: JournalReader;
   readonly #folds = new Map<string, TurnFold>();
   /** By what its client calls it, the newest turn of each name. Retention may have deleted its records since. */
   #admitted: Map<string, AdmittedTurn> | undefined;
 
-  constructor(init: TurnFoldsInit) {
-    this.#init = init;
+  constructor(rows: JournalRows, conversation: Conversation, reader: JournalReader) {
+    this.#rows = rows;
+    this.#conversation = conversation;
+    this.#reader = reader;
   }
 
   /** Undefined: the turn is not open. */
@@ -43,7 +41,7 @@ export class TurnFolds {
 
   /** The newest turn of this name, if it is over, as far back as SEARCH_LIMITS and to the last clear. */
   findEnded(requestId: string): AdmittedTurn | undefined {
-    const { openTurns, clearedSequence } = this.#init.conversation.row;
+    const { openTurns, clearedSequence } = this.#conversation.row;
     this.#admitted ??= this.#readAdmitted(clearedSequence);
     const found = this.#admitted.get(requestId);
     if (!found || found.firstSequence <= clearedSequence) return undefined;
@@ -52,7 +50,7 @@ export class TurnFolds {
 
   /** The newest turn of all, if it is over; as far back as `findEnded`. */
   newestEnded(): AdmittedTurn | undefined {
-    const { openTurns, clearedSequence } = this.#init.conversation.row;
+    const { openTurns, clearedSequence } = this.#conversation.row;
     this.#admitted ??= this.#readAdmitted(clearedSequence);
     let newest: AdmittedTurn | undefined;
     for (const turn of this.#admitted.values()) {
@@ -67,7 +65,7 @@ export class TurnFolds {
       if (fold.outcome === null) this.#folds.set(turnId, fold);
       else this.#folds.delete(turnId);
     }
-    this.#init.conversation.afterCommit(
+    this.#conversation.afterCommit(
       () => this.#note(folds.values()),
       () => this.drop(folds.keys())
     );
@@ -79,7 +77,7 @@ export class TurnFolds {
   }
 
   #read(turnId: string): TurnFold | undefined {
-    const { openTurns } = this.#init.conversation.row;
+    const { openTurns } = this.#conversation.row;
     if (!openTurns.some((open) => open.turnId === turnId)) return undefined;
     const first = this.#readMissing();
     // What cannot be read is set aside by the first pass; the second meets the records that stand for it.
@@ -100,9 +98,8 @@ export class TurnFolds {
 
   #readAdmitted(after: number): Map<string, AdmittedTurn> {
     const admitted = new Map<string, AdmittedTurn>();
-    const { rows } = this.#init;
-    for (const row of rows.newestFirst(after + 1, SEARCH_LIMITS)) {
-      for (const frame of unpackBatch(row, rows.text(row)).reverse()) {
+    for (const row of this.#rows.newestFirst(after + 1, SEARCH_LIMITS)) {
+      for (const frame of unpackBatch(row, this.#rows.text(row)).reverse()) {
         if (!frame.header.ok || frame.header.value.type !== "turn-admitted") continue;
         const record = decodeFrame(frame);
         if (!record.ok || record.value.type !== "turn-admitted" || admitted.has(aliasOf(record.value))) continue;
@@ -113,13 +110,12 @@ export class TurnFolds {
   }
 
   #readMissing(): { folds: ReadonlyMap<string, TurnFold>; isDamaged: boolean } {
-    const { conversation, reader } = this.#init;
-    const missing = conversation.row.openTurns.filter((open) => !this.#folds.has(open.turnId));
+    const missing = this.#conversation.row.openTurns.filter((open) => !this.#folds.has(open.turnId));
     const first = Math.min(...missing.map((open) => open.firstSequence));
     // The row holds the ids that the writer put there.
     const folds = new Map(missing.map((open) => [open.turnId, emptyTurn(open.turnId as TurnId)]));
     let isDamaged = false;
-    for (const page of reader.pages({ after: first - 1, turnIds: new Set(folds.keys()), outline: true })) {
+    for (const page of this.#reader.pages({ after: first - 1, turnIds: new Set(folds.keys()), outline: true })) {
       for (const entry of page.entries) {
         const fold = folds.get(entry.record.turnId ?? "");
         if (fold) folds.set(fold.turnId, advanced(fold, entry));

@@ -10,17 +10,15 @@ import type { JournalRecord } from "./records.ts";
 import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
 import { advanced, type TurnFolds } from "./turn-folds.ts";
 
-export interface WriterInit {
-  rows: JournalRows;
-  conversation: Conversation;
-  folds: TurnFolds;
-}
-
 export class JournalWriter {
-  readonly #init: WriterInit;
+  readonly #rows: JournalRows;
+  readonly #conversation: Conversation;
+  readonly #folds: TurnFolds;
 
-  constructor(init: WriterInit) {
-    this.#init = init;
+  constructor(rows: JournalRows, conversation: Conversation, folds: TurnFolds) {
+    this.#rows = rows;
+    this.#conversation = conversation;
+    this.#folds = folds;
   }
 
   /**
@@ -29,13 +27,12 @@ export class JournalWriter {
    * Returns the turns that the records changed, as they are now.
    */
   append(records: readonly JournalRecord[]): ReadonlyMap<string, TurnFold> {
-    const { rows, conversation, folds } = this.#init;
     const changed = new Map<string, TurnFold>();
     if (records.length === 0) return changed;
-    conversation.join((row) => {
+    this.#conversation.join((row) => {
       const batches = packBatches(records);
-      const head = rows.head();
-      const foldOf = (id: TurnId) => changed.get(id) ?? folds.get(id) ?? emptyTurn(id);
+      const head = this.#rows.head();
+      const foldOf = (id: TurnId) => changed.get(id) ?? this.#folds.get(id) ?? emptyTurn(id);
       const isRecorded = (id: TurnId) => changed.has(id) || this.#isRecorded(id);
       records.forEach((record, index) => {
         const sequence = head + 1 + index;
@@ -49,22 +46,21 @@ export class JournalWriter {
       let last = head;
       for (const batch of batches) {
         last += batch.count;
-        rows.insert({ ...batch, last, at, freeTo: freeTo(row, head + records.length) });
+        this.#rows.insert({ ...batch, last, at, freeTo: freeTo(row, head + records.length) });
       }
-      folds.advance(changed);
+      this.#folds.advance(changed);
     });
     return changed;
   }
 
   /** Sequence of the newest record ever written, 0 for none. */
   head(): number {
-    return this.#init.rows.head();
+    return this.#rows.head();
   }
 
   #isRecorded(turnId: TurnId): boolean {
-    const { rows } = this.#init;
-    for (const row of rows.newestFirst(0, SEARCH_LIMITS)) {
-      const frames = unpackBatch(row, rows.text(row));
+    for (const row of this.#rows.newestFirst(0, SEARCH_LIMITS)) {
+      const frames = unpackBatch(row, this.#rows.text(row));
       if (frames.some(({ header }) => header.ok && header.value.turn === turnId)) return true;
     }
     return false;

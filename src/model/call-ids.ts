@@ -10,13 +10,6 @@ import type { ModelPart } from "./coalesce.ts";
 const MAX_STEM_CHARS = 40;
 const TAG_CHARS = 8;
 
-export interface CallIdsInit {
-  /** Ids of calls that the conversation has already. */
-  readonly taken: Iterable<string>;
-  /** Names the answer: calls of two answers never share an id of ours. */
-  readonly scope: string;
-}
-
 /** What is known of a call when its id is asked for. */
 interface NewCall {
   readonly given: unknown;
@@ -32,7 +25,11 @@ export class CallIds {
   readonly #newest = new Map<string, string>();
   readonly #tag: string;
 
-  constructor({ taken, scope }: CallIdsInit) {
+  /**
+   * `taken`: ids of calls that the conversation has already. `scope` names the answer: calls of two answers never share an
+   * id of ours.
+   */
+  constructor({ taken, scope }: { readonly taken: Iterable<string>; readonly scope: string }) {
     this.#tag = scope.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, TAG_CHARS);
     this.#taken = new Set(taken);
   }

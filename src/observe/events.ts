@@ -167,6 +167,9 @@ export interface EventPayloads {
 
 export type EventType = keyof EventPayloads;
 
+/** Emits an event of an agent. */
+export type Emit = <Type extends EventType>(type: Type, payload: EventPayloads[Type]) => void;
+
 /** One observed event. `agent` is the class, `name` the instance. */
 export type AgentEvent = {
   [Type in EventType]: { type: Type; agent: string; name: string; payload: EventPayloads[Type]; timestamp: number };

@@ -3,10 +3,10 @@
 // synchronous and may be part of the caller's transaction.
 import type { UIMessage } from "ai";
 import { asMessagePart, type MessagePart } from "../model/tool-part.ts";
-import type { EventPayloads, EventType } from "../observe/events.ts";
+import type { Emit, EventPayloads } from "../observe/events.ts";
 import { addMessages, type ChainOptions } from "./add-messages.ts";
 import type { ChangeOrigin } from "./change-log.ts";
-import { LiveView, MIN_HYDRATED_MESSAGES } from "./hydration.ts";
+import { LiveView, MIN_HYDRATED_MESSAGES, type HydrationWindow, type LiveViewInit } from "./hydration.ts";
 import type { MessageStore } from "./message-store.ts";
 import type { SessionMessage } from "./session-message.ts";
 import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "./whole-files.ts";
@@ -62,19 +62,16 @@ export interface RepairedPrompt {
 /** So many of the newest messages are shown with files of any size. */
 export const WHOLE_FILE_MESSAGES = 8;
 
-export interface StoredTranscriptInit {
-  readonly store: MessageStore;
+export interface StoredTranscriptInit extends Omit<LiveViewInit, "onWindowed"> {
   readonly idempotency: Idempotency;
-  readonly budgetBytes: () => number;
   readonly announce: () => void;
-  readonly onFailure: (error: unknown) => void;
   /** Part of the same transaction. */
   readonly onClear: () => void;
   /** As `Transcript.noteUsage`. */
   readonly noteUsage: (messageId: string, usage: CountedTokens) => void;
   /** What stands for a tool call that was cut off. */
   readonly repairPart: (part: MessagePart) => MessagePart;
-  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  readonly emit: Emit;
 }
 
 export interface AddOptions extends ChainOptions {
@@ -93,12 +90,8 @@ export class StoredTranscript implements Transcript {
   constructor(init: StoredTranscriptInit) {
     this.#init = init;
     this.#store = init.store;
-    this.#view = new LiveView({
-      store: init.store,
-      budgetBytes: init.budgetBytes,
-      onWindowed: (window) => init.emit("chat:hydration:windowed", { ...window }),
-      onFailure: init.onFailure
-    });
+    const onWindowed = (window: HydrationWindow) => init.emit("chat:hydration:windowed", { ...window });
+    this.#view = new LiveView({ ...init, onWindowed });
   }
 
   get leafId(): string | null {

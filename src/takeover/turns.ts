@@ -8,7 +8,7 @@ import type { TakeoverContext, TakeoverPart } from "../host/takeover.ts";
 import { Conversation } from "../journal/conversation.ts";
 import { openJournal, type Journal } from "../journal/journal.ts";
 import type { JournalRecord, RecordedClientTool } from "../journal/records.ts";
-import { admittedRecord } from "../turn/admit.ts";
+import { admittedRecord, type Admission } from "../turn/admit.ts";
 import type { TurnTrigger } from "../turn/turn.ts";
 import { approvalId, callId, turnId, type TurnId } from "../util/ids.ts";
 import { isObject, parseJson, type Json } from "../util/json.ts";
@@ -160,23 +160,20 @@ function admitInterrupted({ context, journal, conversation }: Carrying, turn: In
   const bodies = turn.extendsMessageId === undefined ? storedBodies(context, turn.requestId) : [];
   const stored = startedMessage(bodies);
   const base = turn.extendsMessageId ?? (turn.continuation ? newestAnswer(sql, conversation) : undefined);
+  const admission: Admission = {
+    requestId: turn.requestId,
+    trigger: triggerOf(context, turn.requestId),
+    input: [],
+    inputMessageIds: base === undefined ? newestQuestions(sql, conversation) : [],
+    continuation: base !== undefined,
+    extendsMessageId: base,
+    clientTools: toolsOf(conversation),
+    ...bodyOf(conversation)
+  };
+  const messageId = stored !== undefined && !hasMessage(sql, stored) ? stored : newId();
+  const { generation } = conversation.row;
   journal.writer.append([
-    admittedRecord({
-      admission: {
-        requestId: turn.requestId,
-        trigger: triggerOf(context, turn.requestId),
-        input: [],
-        inputMessageIds: base === undefined ? newestQuestions(sql, conversation) : [],
-        continuation: base !== undefined,
-        ...(base !== undefined && { extendsMessageId: base }),
-        clientTools: toolsOf(conversation),
-        ...bodyOf(conversation)
-      },
-      turnId: id,
-      messageId: stored !== undefined && !hasMessage(sql, stored) ? stored : newId(),
-      generation: conversation.row.generation,
-      now: turn.startedAt
-    }),
+    admittedRecord(admission, { turnId: id, messageId, generation }, turn.startedAt),
     { type: "attempt-started", turnId: id, at: now, attempt: 1, kind: "first", firstChunk: 0, keeps: 0, repairs: 0 }
   ]);
   const writer = new PartialWriter(journal, { turnId: id, at: now, clientTools: toolsOf(conversation) });

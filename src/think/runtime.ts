@@ -375,7 +375,7 @@ export class ThinkRuntime {
       journal,
       transcript,
       turns,
-      conversation: new LateOutcomes({ conversation, journal, transcript, turns, newId: () => agent.ids.next() }),
+      conversation: new LateOutcomes(turns, { conversation, journal, transcript, ids: agent.ids }),
       emit: (type, payload) => agent.emit(type, payload),
       validate: (schema, value) => sdk.validateInput(schema, value),
       inAgent: (work) => agent.inAgent(work),

@@ -52,15 +52,11 @@ export interface TurnTicket {
   readonly settled: Promise<TurnOutcome>;
 }
 
-export interface AdmittingInit {
-  readonly admission: Admission;
-  readonly turnId: string;
-  readonly messageId: string;
-  readonly generation: number;
-  readonly now: number;
-}
-
-export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnAdmitted {
+export function admittedRecord(
+  admission: Admission,
+  ids: { readonly turnId: string; readonly messageId: string; readonly generation: number },
+  now: number
+): TurnAdmitted {
   const input = typeof admission.input === "function" ? [] : admission.input;
   return {
     type: "turn-admitted",

@@ -64,18 +64,13 @@ interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "
   taken?(): void;
 }
 
-export interface AnswersInit {
-  readonly store: TurnStore;
-  readonly turns: Pick<TurnEngine, "clientTools" | "body" | "rememberClient" | "admit">;
-}
-
 export class Answers {
   readonly #store: TurnStore;
-  readonly #turns: AnswersInit["turns"];
+  readonly #turns: TurnEngine;
   /** Who armed a continuation, by its request, while this process lives. */
   readonly #origins = new Map<string, unknown>();
 
-  constructor({ store, turns }: AnswersInit) {
+  constructor(store: TurnStore, turns: TurnEngine) {
     this.#store = store;
     this.#turns = turns;
   }

@@ -2,8 +2,6 @@
 // plain result; what that result means for the turn is decided by the runner. Each tool call is a record before
 // it runs, and its outcome a record before the model sees it.
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
-import type { Clock } from "../host/ports.ts";
-import type { Journal } from "../journal/journal.ts";
 import { AttemptFencedError, TurnSettledError } from "../journal/errors.ts";
 import { addStepUsage } from "../journal/folds/turn-fold.ts";
 import type { JournalRecord, StepUsage } from "../journal/records.ts";
@@ -19,7 +17,6 @@ import {
   type ModelCallHooks,
   type ModelCallOutcome,
   type ModelUsage,
-  type Sdk,
   type StepEnd,
   type ToolWatch
 } from "../model/index.ts";
@@ -28,8 +25,8 @@ import { turnId as asTurnId } from "../util/ids.ts";
 import { isObject } from "../util/json.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
 import { AnswerTooLargeError, StreamStalledError, TokenBudgetError, turnErrors } from "./errors.ts";
-import type { AssembledTurn, TurnHooks } from "./hooks.ts";
-import type { TurnListener } from "./listener.ts";
+import type { AssembledTurn } from "./hooks.ts";
+import type { TurnStore } from "./store.ts";
 import type { TurnStream } from "./stream.ts";
 import { SILENCE_NOTICE_MS, Watchdog } from "./watchdog.ts";
 import type { TurnView } from "./turn.ts";
@@ -50,11 +47,6 @@ export interface AttemptInit {
   readonly usage: StepUsage;
   /** How often it has outgrown the context window. */
   readonly overflows: number;
-  readonly sdk: Sdk;
-  readonly hooks: TurnHooks;
-  readonly journal: Journal;
-  readonly listeners: Required<Pick<TurnListener, "streaming" | "chunk" | "silent">>;
-  readonly clock: Clock;
   /** An outcome changed the answer that this turn extends: stores that, and tells the listeners. */
   readonly answerChanged: (changed: { readonly message: UIMessage; readonly stored: UIMessage }) => void;
   /** The outcome of a call of an earlier answer: stores it there, and tells the listeners. */
@@ -73,6 +65,7 @@ export type AttemptResult =
 let attemptOver: DOMException | undefined;
 
 export class Attempt {
+  readonly #store: TurnStore;
   readonly #init: AttemptInit;
   #call: ModelCall | undefined;
   #watchdog: Watchdog | undefined;
@@ -84,7 +77,8 @@ export class Attempt {
   /** Ids of the calls of the history, whatever of it the prompt will show. */
   #takenCallIds: readonly string[] = [];
 
-  constructor(init: AttemptInit) {
+  constructor(store: TurnStore, init: AttemptInit) {
+    this.#store = store;
     this.#init = init;
     this.#usage = init.usage;
   }
@@ -119,7 +113,7 @@ export class Attempt {
 
   /** Never throws. */
   async run(): Promise<AttemptResult> {
-    const result = await this.#init.hooks.runIn(this.#init.turn, () => this.#run());
+    const result = await this.#store.init.hooks.runIn(this.#init.turn, () => this.#run());
     // What an attempt left running must not outlive it.
     this.#init.stop.abort((attemptOver ??= new DOMException("The attempt is over.", "AbortError")));
     return result;
@@ -130,7 +124,8 @@ export class Attempt {
     let assembled: AssembledTurn;
     try {
       if (turn.signal.aborted) return { kind: "aborted", reason: turn.signal.reason };
-      const { hooks, history, overflows } = this.#init;
+      const { history, overflows } = this.#init;
+      const { hooks } = this.#store.init;
       await hooks.prepare?.(turn);
       const path = history();
       this.#takenCallIds = path.flatMap(callIdsOf);
@@ -157,10 +152,10 @@ export class Attempt {
   }
 
   async #stream(assembled: AssembledTurn): Promise<ModelCallOutcome> {
-    const { turn, sdk } = this.#init;
+    const { turn } = this.#init;
     const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning } = assembled;
     this.#init.stream.note(modelCalled(this.#writing, assembled));
-    const call = callModel(sdk, {
+    const call = callModel(this.#store.init.sdk, {
       model,
       system,
       messages,
@@ -191,12 +186,13 @@ export class Attempt {
   }
 
   #startWatchdog({ stall }: AssembledTurn): Watchdog {
-    const { clock, stop } = this.#init;
+    const { clock } = this.#store.init;
+    const { stop } = this.#init;
     const onStall = () => {
       this.#stalled = new StreamStalledError(stall.timeoutMs);
       stop.abort(this.#stalled);
     };
-    const onSilence = (sinceMs: number) => this.#init.listeners.silent(this.#init.turn, sinceMs);
+    const onSilence = (sinceMs: number) => this.#store.listeners.silent(this.#init.turn, sinceMs);
     const watchdog = new Watchdog({ ...stall, noticeMs: SILENCE_NOTICE_MS, clock, onStall, onSilence });
     this.#watchdog = watchdog;
     watchdog.start();
@@ -204,7 +200,8 @@ export class Attempt {
   }
 
   #pass(given: UIMessageChunk, tools: ToolSet): void {
-    const { turn, listeners, stream } = this.#init;
+    const { turn, stream } = this.#init;
+    const { listeners } = this.#store;
     const chunk = withExecutor(given, tools);
     if (!this.#hasStreamed) {
       this.#hasStreamed = true;
@@ -220,7 +217,7 @@ export class Attempt {
   }
 
   #stopAtLimit(): void {
-    this.#tooLarge ??= new AnswerTooLargeError(this.#init.hooks.maxAnswerBytes);
+    this.#tooLarge ??= new AnswerTooLargeError(this.#store.init.hooks.maxAnswerBytes);
     this.#init.stop.abort(this.#tooLarge);
   }
 
@@ -282,7 +279,8 @@ export class Attempt {
   }
 
   #watch(): ToolWatch {
-    const { hooks, turn, clock } = this.#init;
+    const { turn } = this.#init;
+    const { hooks } = this.#store.init;
     return {
       before: async (call) => {
         this.#watchdog?.toolStarted();
@@ -304,7 +302,7 @@ export class Attempt {
         }
       },
       stepNumber: () => this.#call?.stepNumber ?? 0,
-      now: () => clock.now(),
+      now: () => this.#store.now(),
       log: (message, error) => console.error(message, error)
     };
   }
@@ -321,12 +319,12 @@ export class Attempt {
   }
 
   #append(...records: JournalRecord[]): void {
-    this.#init.journal.writer.append([...this.#init.stream.takeUnflushed(), ...records]);
+    this.#store.init.journal.writer.append([...this.#init.stream.takeUnflushed(), ...records]);
   }
 
   get #writing() {
-    const { turn, clock } = this.#init;
-    return { turnId: turn.turnId, attempt: turn.attempt, at: clock.now() };
+    const { turnId, attempt } = this.#init.turn;
+    return { turnId, attempt, at: this.#store.now() };
   }
 
   get #record() {

@@ -48,7 +48,7 @@ export class TurnEngine {
   constructor(init: EngineInit) {
     this.#store = new TurnStore(init);
     this.#runner = new TurnRunner(this.#store);
-    this.#answers = new Answers({ store: this.#store, turns: this });
+    this.#answers = new Answers(this.#store, this);
     // In its own tick: the turn that ends is still being put away.
     this.#store.listeners.add({ settled: () => queueMicrotask(() => this.#answers.continueIfReady()) });
   }
@@ -116,13 +116,8 @@ export class TurnEngine {
       if (row.openTurns.length >= QUEUE_LIMIT) throw turnErrors.QueueFullError(QUEUE_LIMIT);
       const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
-      const admitted = admittedRecord({
-        admission: ofQuestion(this.#resolving(admission), this.#store.init.transcript),
-        turnId: ids.next(),
-        messageId: ids.next(),
-        generation,
-        now
-      });
+      const asked = ofQuestion(this.#resolving(admission), this.#store.init.transcript);
+      const admitted = admittedRecord(asked, { turnId: ids.next(), messageId: ids.next(), generation }, now);
       const isUntried = row.openTurns.length === 0 && this.#canStartAtOnce(admission, generation);
       row.failedTurn = admission.trigger === "ws-chat" ? null : row.failedTurn;
       journal.writer.append([admitted, ...(isUntried ? [firstAttempt(admitted.turnId, now)] : [])]);

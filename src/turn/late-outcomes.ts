@@ -2,13 +2,12 @@
 // from there. Each method is part of the caller's transaction, so that a decision, its place in the transcript and the
 // continuation are one state change; listeners are notified after it.
 import type { UIMessage } from "ai";
-import type { Conversation } from "../journal/conversation.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { CallOutcome } from "../journal/records.ts";
 import { asMessagePart, isSettledToolPart, isToolPart, partsByCall, type ToolPart } from "../model/index.ts";
 import { turnId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnEngine } from "./engine.ts";
+import type { EngineInit } from "./store.ts";
 import { RUNNER } from "../session/change-log.ts";
 import type { StoredTranscript } from "../session/transcript.ts";
 
@@ -26,18 +25,15 @@ export interface ParkedCall {
 
 export type OutputState = "open" | "paused" | "resolved" | "gone";
 
-export interface LateOutcomesInit {
-  readonly conversation: Conversation;
-  readonly journal: Journal;
-  readonly transcript: StoredTranscript;
-  readonly turns: TurnEngine;
-  readonly newId: () => string;
-}
+/** The engine's stores, with all that a stored transcript can do. */
+type OutcomeStores = Pick<EngineInit, "conversation" | "journal" | "ids"> & { readonly transcript: StoredTranscript };
 
 export class LateOutcomes {
-  readonly #init: LateOutcomesInit;
+  readonly #turns: TurnEngine;
+  readonly #init: OutcomeStores;
 
-  constructor(init: LateOutcomesInit) {
+  constructor(turns: TurnEngine, init: OutcomeStores) {
+    this.#turns = turns;
     this.#init = init;
   }
 
@@ -92,7 +88,7 @@ export class LateOutcomes {
     const stored = this.#storedPart(call);
     if (!stored) return "gone";
     if (!isPausedOf(stored.part.output, call)) return "already-resolved";
-    const { transcript, conversation, turns } = this.#init;
+    const { transcript, conversation } = this.#init;
     const { message, index, part } = stored;
     const resolved = asMessagePart({ ...part, ...fields, output: output ?? null });
     const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
@@ -103,16 +99,16 @@ export class LateOutcomes {
       callId: call.toolCallId,
       decidedBy: call.decidedBy ?? undefined
     });
-    conversation.afterCommit(() => turns.announceMessage(changed));
+    conversation.afterCommit(() => this.#turns.announceMessage(changed));
     // Summarised, or on a branch that is not shown: neither the user nor the model sees the message.
     return transcript.path().some(({ id }) => id === message.id) ? "replaced" : "gone";
   }
 
   /** Admits a continuation that survives a restart. `origin` is the connection of the client that decided, if any. */
   continueTurn(call: ParkedCall, origin: unknown): void {
-    const { turns, newId } = this.#init;
+    const turns = this.#turns;
     turns.admit({
-      requestId: newId(),
+      requestId: this.#init.ids.next(),
       trigger: "approval",
       input: [],
       continuation: true,
@@ -125,8 +121,8 @@ export class LateOutcomes {
 
   /** Appends a message with an outcome whose part is gone. */
   note(text: string): void {
-    const { transcript, conversation, newId } = this.#init;
-    const message: UIMessage = { id: newId(), role: "assistant", parts: [{ type: "text", text }] };
+    const { transcript, conversation, ids } = this.#init;
+    const message: UIMessage = { id: ids.next(), role: "assistant", parts: [{ type: "text", text }] };
     transcript.append(message, { ...RUNNER, why: "action" });
     conversation.afterCommit(() => transcript.announce());
   }

@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import { isOutOfMemory, isPlatformTransient } from "../host/platform-errors.ts";
-import { NO_CALLS, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
+import { NO_CALLS, openCall, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
 import type { KeptRange, TurnFold } from "../journal/folds/turn-fold.ts";
 import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
 import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
@@ -183,7 +183,23 @@ export function incidentFor(
   { partial, budget }: Pick<Interrupted, "partial" | "budget">
 ): RecoveryIncident | undefined {
   if (!budget) return undefined;
-  return incidentOf({ turn, partial, budget, policy: store.init.hooks.recovery, nowMs: store.now() });
+  const { requestId, inputMessageIds, continuation } = turn.view();
+  const parts = partial.fold.message.parts;
+  return {
+    incidentId: incidentId(requestId, inputMessageIds),
+    requestId,
+    recoveryRootRequestId: requestId,
+    attempt: budget.attempt,
+    maxAttempts: store.init.hooks.recovery.maxAttempts,
+    recoveryKind: continuation || partial.progress !== "nothing" ? "continue" : "retry",
+    streamId: turn.fold.contentSequence > 0 ? turn.turnId : "",
+    createdAt: turn.admitted.at,
+    partialText: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    partialParts: parts.filter((part) => part.type !== "step-start"),
+    recoveryData: turn.fold.stash,
+    work: budget.work,
+    ageMs: store.now() - budget.openedAt
+  };
 }
 
 /** Calls whose attempt is over, without an outcome, and whose work goes on or is kept elsewhere. */
@@ -192,13 +208,11 @@ export function keptCalls(store: TurnStore, turn: Turn): readonly CallView[] {
   const { calls, attempts } = turn.fold;
   if (!hooks.keepsOutcome || calls.size === 0 || attempts.at(-1)?.end === null) return [];
   const view = turn.view();
-  return [...calls.values()].filter(
-    ({ callId, toolName, executor, outcome, state }) =>
-      executor === "server" &&
-      outcome === null &&
-      state !== "approval-requested" &&
-      hooks.keepsOutcome?.(view, { toolCallId: callId, toolName })
-  );
+  return [...calls.values()].filter((call) => {
+    const open = openCall(call);
+    const isServers = call.executor === "server" && (open === "cut-off" || open === "allowed");
+    return isServers && hooks.keepsOutcome?.(view, { toolCallId: call.callId, toolName: call.toolName });
+  });
 }
 
 /**
@@ -408,34 +422,6 @@ export interface RecoveryIncident {
 export interface RecoveryChoice {
   readonly persist: boolean;
   readonly continue: boolean;
-}
-
-interface IncidentInit {
-  readonly turn: Turn;
-  readonly partial: RecoveredPartial;
-  readonly budget: Budget;
-  readonly policy: RecoveryPolicy;
-  readonly nowMs: number;
-}
-
-function incidentOf({ turn, partial, budget, policy, nowMs }: IncidentInit): RecoveryIncident {
-  const { requestId, inputMessageIds, continuation } = turn.view();
-  const parts = partial.fold.message.parts;
-  return {
-    incidentId: incidentId(requestId, inputMessageIds),
-    requestId,
-    recoveryRootRequestId: requestId,
-    attempt: budget.attempt,
-    maxAttempts: policy.maxAttempts,
-    recoveryKind: continuation || partial.progress !== "nothing" ? "continue" : "retry",
-    streamId: turn.fold.contentSequence > 0 ? turn.turnId : "",
-    createdAt: turn.admitted.at,
-    partialText: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
-    partialParts: parts.filter((part) => part.type !== "step-start"),
-    recoveryData: turn.fold.stash,
-    work: budget.work,
-    ageMs: nowMs - budget.openedAt
-  };
 }
 
 /** The same over all attempts of a turn. */

@@ -127,7 +127,7 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
   const view = turn.view(AbortSignal.any([turn.signal, stop.signal]));
   const setting = { ...continuedMessages(store, turn), partial: found?.partial };
   const stream = openStream(store, turn, setting);
-  const attempt = new Attempt({
+  const attempt = new Attempt(store, {
     turn: view,
     history: () => historyOf(store, turn, setting),
     stream,
@@ -136,11 +136,6 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
     continuesText: found?.partial.openTextId !== undefined,
     usage: fold.steps.usage,
     overflows: fold.attempts.filter(({ end }) => end === "overflow").length,
-    sdk: init.sdk,
-    hooks: init.hooks,
-    journal: init.journal,
-    listeners,
-    clock: init.clock,
     answerChanged: ({ message, stored }) => {
       init.transcript.update(stored, ALREADY_RECORDED);
       listeners.messageUpdated(message);
@@ -156,8 +151,8 @@ function settleEarlier({ init, listeners }: TurnStore, messageId: string | undef
   const stored = messageId === undefined ? undefined : init.transcript.get(messageId);
   if (!stored) return;
   const { message } = foldChunk(resumeFold(stored), outcome);
-  const callId = "toolCallId" in outcome ? { callId: outcome.toolCallId } : {};
-  init.transcript.update(message, { ...RUNNER, change: "answer-placed", why: "tool-result", ...callId });
+  const callId = "toolCallId" in outcome ? outcome.toolCallId : undefined;
+  init.transcript.update(message, { ...RUNNER, change: "answer-placed", why: "tool-result", callId });
   listeners.messageUpdated(message);
 }
 

@@ -4,7 +4,7 @@ import type { Conversation, OpenTurn } from "../journal/conversation.ts";
 import { emptyTurn, foldTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sdk } from "../model/index.ts";
-import type { EventPayloads, EventType } from "../observe/events.ts";
+import type { Emit } from "../observe/events.ts";
 import { turnId } from "../util/ids.ts";
 import type { Attempt } from "./attempt.ts";
 import type { TurnHooks } from "./hooks.ts";
@@ -24,7 +24,7 @@ export interface EngineInit {
   readonly sdk: Sdk;
   readonly clock: Clock;
   readonly ids: Ids;
-  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  readonly emit: Emit;
   /** Every turn is given up: part of the transaction. */
   onGiveUp?(): void;
   /** Resolves when everything written so far would survive the death of the process, and others had their turn. */

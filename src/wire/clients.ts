@@ -3,10 +3,9 @@
 // can never be mistaken for each other. What is remembered is in memory only: a running turn keeps the object alive, and
 // after a restart every decision assumes the worse case. A frame is encoded once for all its recipients, and not at all
 // when there are none; one bad socket never keeps the others from theirs.
-import type { Clock } from "../host/ports.ts";
 import type { TurnView } from "../turn/turn.ts";
-import type { TurnEngine } from "../turn/engine.ts";
 import { chatFrames } from "./frames.ts";
+import type { ChatProtocolInit } from "./protocol.ts";
 
 export interface ChatSocket {
   /** The same object for the same socket, and for no other: what is remembered about a client is stored under it. */
@@ -167,18 +166,12 @@ export class ClientView {
   }
 }
 
-export interface ChatClientsInit {
-  readonly sockets: ChatSockets;
-  readonly turns: Pick<TurnEngine, "transcript">;
-  readonly clock: Pick<Clock, "now" | "sleep">;
-}
-
 export class ChatClients {
-  readonly #init: ChatClientsInit;
+  readonly #init: ChatProtocolInit;
   #isPaying = false;
   readonly #views = new Map<object, ClientView>();
 
-  constructor(init: ChatClientsInit) {
+  constructor(init: ChatProtocolInit) {
     this.#init = init;
   }
 

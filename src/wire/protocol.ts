@@ -1,7 +1,11 @@
 // The `cf_agent_*` chat protocol: one listener of turns and one handler of commands. The engine reports what happened;
 // here it becomes frames, in the order clients rely on, for the sockets it concerns. Stores nothing.
 import type { UIMessage } from "ai";
+import type { Clock } from "../host/ports.ts";
+import type { Emit } from "../observe/events.ts";
 import type { MessageTrace } from "../session/message-changes.ts";
+import type { TurnEngine } from "../turn/engine.ts";
+import type { TurnHooks } from "../turn/hooks.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { AnswerOutcome } from "../turn/answers.ts";
@@ -13,7 +17,14 @@ import { isWatching, type ChatCommand } from "./commands.ts";
 import { wireErrors } from "./errors.ts";
 import { chatFrames, type AnswerRefusedFrame } from "./frames.ts";
 import { ResumeHandshake } from "./resume.ts";
-import { Submit, type ChatRequest, type RequestPlan, type SubmitInit, type Submitted } from "./submit.ts";
+import {
+  Submit,
+  type ChatRequest,
+  type MessageConcurrency,
+  type Reconciler,
+  type RequestPlan,
+  type Submitted
+} from "./submit.ts";
 import { TurnTraces } from "./turn-traces.ts";
 
 /** A recovery older than this is not shown to a client that connects: it should not wait for it. */
@@ -22,8 +33,16 @@ const RECOVERING_LIFETIME_MS = 15 * 60_000;
 /** A snapshot and a request that cross on the wire: the snapshot erased the message the client already showed. */
 const CROSSING_PERIOD_MS = 2_000;
 
-export interface ChatProtocolInit extends SubmitInit {
+export interface ChatProtocolInit {
+  readonly turns: TurnEngine;
   readonly sockets: ChatSockets;
+  readonly reconciler: Reconciler;
+  readonly clock: Pick<Clock, "now" | "sleep">;
+  readonly describeFailure: TurnHooks["describeFailure"];
+  concurrency(): MessageConcurrency;
+  readonly emit: Emit;
+  /** Runs the writes of an acceptance as one transaction. */
+  atomically?<T>(work: () => T): T;
   /** Whether this client may only watch. Default: all clients may change things. */
   isReadonly?(socket: ChatSocket): boolean;
 }

@@ -2,15 +2,12 @@
 // what is stored, then the turn is accepted. All in one synchronous block: nothing else can happen between the decision
 // and the acceptance. What became of it is a value: each encoding tells its client in its own words.
 import type { UIMessage } from "ai";
-import type { Clock } from "../host/ports.ts";
-import type { EventPayloads, EventType } from "../observe/events.ts";
 import { trailingUserIds } from "../turn/admit.ts";
-import type { TurnHooks } from "../turn/hooks.ts";
-import type { TurnEngine } from "../turn/engine.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { failureDetails, ThinkError } from "../util/errors.ts";
 import type { ChatCommand, ChatTrigger } from "./commands.ts";
 import { wireErrors } from "./errors.ts";
+import type { ChatProtocolInit } from "./protocol.ts";
 import type { TurnTraces } from "./turn-traces.ts";
 
 export const DEFAULT_DEBOUNCE_MS = 750;
@@ -84,17 +81,6 @@ export interface Reconciler<Plan extends RequestPlan = RequestPlan> {
   apply(plan: Plan): void;
 }
 
-export interface SubmitInit {
-  readonly turns: TurnEngine;
-  readonly reconciler: Reconciler;
-  readonly clock: Pick<Clock, "now" | "sleep">;
-  readonly describeFailure: TurnHooks["describeFailure"];
-  concurrency(): MessageConcurrency;
-  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
-  /** Runs the writes of an acceptance as one transaction. */
-  atomically?<T>(work: () => T): T;
-}
-
 /** What became of a request. */
 export type Submitted =
   | { readonly kind: "accepted"; readonly plan: RequestPlan }
@@ -116,12 +102,12 @@ interface Failure {
 export type ChatRequest = Extract<ChatCommand, { type: "request" }>;
 
 export class Submit {
-  readonly #init: SubmitInit;
+  readonly #init: ChatProtocolInit;
   readonly #traces: TurnTraces;
   /** The clients of the last requests. In memory: after a restart the engine still has the requests that became turns. */
   readonly #senders = new Map<string, WeakRef<object>>();
 
-  constructor(init: SubmitInit, traces: TurnTraces) {
+  constructor(init: ChatProtocolInit, traces: TurnTraces) {
     this.#init = init;
     this.#traces = traces;
   }

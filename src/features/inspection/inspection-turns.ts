@@ -54,7 +54,7 @@ export class InspectedTurns {
     this.#agent = services.agent as InspectionMembers;
     const { host, conversation } = services.store.scope;
     this.#rows = new JournalRows({ ...host, conversation });
-    this.#reader = new JournalReader({ rows: this.#rows, conversation });
+    this.#reader = new JournalReader(this.#rows, conversation);
   }
 
   get head(): number {

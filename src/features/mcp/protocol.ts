@@ -1,7 +1,7 @@
 // Speaking MCP to a server: opening a line on the transport and the protocol version that it knows, logging in, reading
 // its lists, and what its errors mean. `@modelcontextprotocol/client` is loaded when an agent connects its first server.
 import type { Clock, Ids } from "../../host/ports.ts";
-import type { EventPayloads, EventType } from "../../observe/events.ts";
+import type { Emit } from "../../observe/events.ts";
 import type { McpCatalog } from "./catalog.ts";
 import { loadSdk, type ClientSdk } from "./client-package.ts";
 import { ofAddress, StoredCredentials, type McpOAuthProvider } from "./credentials.ts";
@@ -24,7 +24,7 @@ export interface ProtocolServices {
   readonly fetch: Fetch;
   /** A user's own place for registrations and tokens; undefined: rows of the object. */
   readonly createOAuthProvider?: (callbackUrl: string) => McpOAuthProvider | undefined;
-  readonly emit: <Type extends EventType>(type: Type, payload: EventPayloads[Type]) => void;
+  readonly emit: Emit;
 }
 
 export interface ConnectInit {

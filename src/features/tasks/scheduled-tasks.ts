@@ -7,7 +7,7 @@ import { runDurably } from "../../agent/context.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import { isInterruption, isWorthRetrying, runAttempts } from "../../agent/retry.ts";
 import type { Clock, Ids, Sql } from "../../host/ports.ts";
-import type { EventPayloads, EventType } from "../../observe/events.ts";
+import type { Emit } from "../../observe/events.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
@@ -48,7 +48,7 @@ export interface ScheduledTasksInit {
   /** Whether a submission is not over yet. */
   readonly isOpen: (submissionId: string) => boolean;
   readonly onError: (error: unknown) => Promise<unknown>;
-  readonly emit: <Type extends EventType>(type: Type, payload: EventPayloads[Type]) => void;
+  readonly emit: Emit;
 }
 
 export class ScheduledTasks {

@@ -3,7 +3,7 @@
 // other. The workflow takes the first.
 import type { SubmissionValue } from "../../feature/submission-types.ts";
 import { beforeDeadline } from "../../host/deadline.ts";
-import type { EventPayloads, EventType } from "../../observe/events.ts";
+import type { Emit } from "../../observe/events.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
@@ -44,7 +44,7 @@ interface Notification {
 }
 
 export interface OutboxHost extends WorkHost {
-  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  readonly emit: Emit;
 }
 
 type Send = (workflow: string, workflowId: string, event: { type: string; payload: unknown }) => Promise<void>;

@@ -7,12 +7,6 @@ import { HeldBlock } from "./held-block.ts";
 import { kindOf, tagOf, type AnyContextProvider } from "./provider.ts";
 import { renderBlock, type PromptBlock } from "./render.ts";
 
-export interface BlockSetInit {
-  readonly sessionId: string;
-  /** For a block that names none. */
-  readonly defaultProvider?: () => AnyContextProvider;
-}
-
 /** Blocks as they stand in a prompt. */
 export interface RenderedBlocks {
   readonly blocks: readonly PromptBlock[];
@@ -23,11 +17,14 @@ export interface RenderedBlocks {
 const UNREADABLE = "(This section could not be read just now.)";
 
 export class BlockSet {
-  readonly #init: BlockSetInit;
+  readonly #sessionId: string;
+  readonly #defaultProvider: (() => AnyContextProvider) | undefined;
   readonly #held = new Map<string, HeldBlock>();
 
-  constructor(init: BlockSetInit) {
-    this.#init = init;
+  /** `defaultProvider`: for a block that names none. */
+  constructor(sessionId: string, defaultProvider?: () => AnyContextProvider) {
+    this.#sessionId = sessionId;
+    this.#defaultProvider = defaultProvider;
   }
 
   get size(): number {
@@ -45,8 +42,8 @@ export class BlockSet {
     if (this.#held.has(label)) throw blockErrors.BlockExistsError(label);
     if (this.#held.size >= MAX_BLOCKS)
       throw blockErrors.InvalidBlockError(label, `a session has at most ${MAX_BLOCKS} blocks`);
-    const complete = { ...config, provider: config.provider ?? this.#init.defaultProvider?.() };
-    const held = new HeldBlock(complete, { sessionId: this.#init.sessionId, isDeclared });
+    const complete = { ...config, provider: config.provider ?? this.#defaultProvider?.() };
+    const held = new HeldBlock(complete, { sessionId: this.#sessionId, isDeclared });
     this.#held.set(label, held);
     return held;
   }

@@ -2,20 +2,13 @@
 // caches, and every changed byte empties them. It changes when it is refreshed, when the conversation is cleared, and
 // when a deploy changed the blocks it is made of.
 import { errorMessage } from "../../util/errors.ts";
-import type { RenderedBlocks } from "./block-set.ts";
+import type { BlockSet } from "./block-set.ts";
 import type { PromptStore } from "./prompt-store.ts";
 import type { PromptBlock } from "./render.ts";
 
-export interface FrozenPromptInit {
-  /** Absent: frozen for the life of the process. */
-  readonly store?: PromptStore;
-  readonly render: (isFresh: boolean) => Promise<RenderedBlocks>;
-  /** Of the blocks there are now. */
-  readonly fingerprint: () => string;
-}
-
 export class FrozenPrompt {
-  readonly #init: FrozenPromptInit;
+  readonly #blocks: BlockSet;
+  readonly #keptIn: PromptStore | undefined;
   #snapshot: readonly PromptBlock[] | undefined;
   /** The stored prompt is older than a clear that could not remove it. */
   #isStale = false;
@@ -23,8 +16,10 @@ export class FrozenPrompt {
   #generation = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(init: FrozenPromptInit) {
-    this.#init = init;
+  /** Without a store, the prompt is frozen for the life of the process. */
+  constructor(blocks: BlockSet, store: PromptStore | undefined) {
+    this.#blocks = blocks;
+    this.#keptIn = store;
   }
 
   /** The same text until something of the above happens. Calls at the same time share one render. */
@@ -47,7 +42,7 @@ export class FrozenPrompt {
 
   /** What `freeze` would give, without keeping anything: for estimates. */
   async peek(): Promise<readonly PromptBlock[]> {
-    return this.#snapshot ?? (await this.#stored()) ?? (await this.#init.render(false)).blocks;
+    return this.#snapshot ?? (await this.#stored()) ?? (await this.#blocks.render(false)).blocks;
   }
 
   /** The conversation was cleared. May be called inside its transaction, which may be undone. */
@@ -55,14 +50,14 @@ export class FrozenPrompt {
     this.#generation += 1;
     this.#snapshot = undefined;
     this.#isStale = true;
-    this.#init.store?.forget();
+    this.#keptIn?.forget();
   }
 
   async #stored(): Promise<readonly PromptBlock[] | undefined> {
     // A store that could not forget still holds the text from before.
     if (this.#isStale) return undefined;
     try {
-      return await this.#init.store?.read(this.#init.fingerprint());
+      return await this.#keptIn?.read(this.#blocks.fingerprint());
     } catch (error) {
       console.warn(`The stored system prompt could not be read: ${errorMessage(error)}`);
       return undefined;
@@ -71,8 +66,8 @@ export class FrozenPrompt {
 
   async #render(isFresh: boolean): Promise<readonly PromptBlock[]> {
     const generation = this.#generation;
-    const fingerprint = this.#init.fingerprint();
-    const { blocks, isComplete } = await this.#init.render(isFresh);
+    const fingerprint = this.#blocks.fingerprint();
+    const { blocks, isComplete } = await this.#blocks.render(isFresh);
     // Not kept: a text that is missing something, or that was overtaken by a clear. The next freeze tries again.
     if (!isComplete || generation !== this.#generation) return blocks;
     await this.#store(fingerprint, blocks);
@@ -85,7 +80,7 @@ export class FrozenPrompt {
   /** A prompt that could not be stored holds until the process ends. */
   async #store(fingerprint: string, blocks: readonly PromptBlock[]): Promise<void> {
     try {
-      await this.#init.store?.write(fingerprint, blocks);
+      await this.#keptIn?.write(fingerprint, blocks);
     } catch (error) {
       console.warn(`The system prompt could not be stored: ${errorMessage(error)}`);
     }

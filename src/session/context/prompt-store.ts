@@ -84,41 +84,41 @@ export class StoredPrompt implements PromptStore {
   }
 }
 
-export interface CustomPromptInit {
-  readonly store: WritableContextProvider;
-  /** Without it, a stored prompt is returned whatever blocks there are. */
-  readonly beside?: StoredPrompt;
-  /** Whether the text counts as declared by the user. */
-  readonly isDeclared: () => boolean;
-}
-
 /** The text in the user's store; its fingerprint in the agent's row, if there is an agent. */
 export class CustomPromptStore implements PromptStore {
-  readonly #init: CustomPromptInit;
+  readonly #store: WritableContextProvider;
+  readonly #isDeclared: () => boolean;
+  readonly #beside: StoredPrompt | undefined;
 
-  constructor(init: CustomPromptInit) {
-    this.#init = init;
+  /**
+   * `isDeclared`: whether the text counts as declared by the user. Without `beside`, a stored prompt is returned whatever
+   * blocks there are.
+   */
+  constructor(store: WritableContextProvider, isDeclared: () => boolean, beside?: StoredPrompt) {
+    this.#store = store;
+    this.#isDeclared = isDeclared;
+    this.#beside = beside;
   }
 
   async read(fingerprint: string): Promise<readonly PromptBlock[] | undefined> {
-    const text = await this.#init.store.get();
+    const text = await this.#store.get();
     if (text === null || text === undefined) return undefined;
-    const known = this.#init.beside?.row()?.fingerprint;
+    const known = this.#beside?.row()?.fingerprint;
     if (known !== undefined && known !== fingerprint) return undefined;
     // Found for the first time: it is taken to be of today's blocks, so that tomorrow's are noticed.
-    if (known === undefined) this.#init.beside?.put({ fingerprint, sections: "" });
-    return text === "" ? [] : [{ label: "context", text, isDeclared: this.#init.isDeclared() }];
+    if (known === undefined) this.#beside?.put({ fingerprint, sections: "" });
+    return text === "" ? [] : [{ label: "context", text, isDeclared: this.#isDeclared() }];
   }
 
   /** A crash in between leaves the old fingerprint, and the prompt is rendered once more. */
   async write(fingerprint: string, blocks: readonly PromptBlock[]): Promise<void> {
-    await this.#init.store.set(joinPrompt(blocks));
-    this.#init.beside?.put({ fingerprint, sections: "" });
+    await this.#store.set(joinPrompt(blocks));
+    this.#beside?.put({ fingerprint, sections: "" });
   }
 
   forget(): void {
     // A fingerprint no blocks have: the text is not found any more.
-    this.#init.beside?.put({ fingerprint: "", sections: "" });
+    this.#beside?.put({ fingerprint: "", sections: "" });
   }
 }
 

@@ -14,14 +14,11 @@ import type { WritableContextProvider } from "./provider.ts";
 import { joinPrompt, type PromptBlock } from "./render.ts";
 import { contextTools, type ContextTools } from "./tools.ts";
 
-/** What was said about context before the session was used. */
-export interface ContextSettings {
+export interface SessionContextInit {
+  /** The blocks that were declared before the session was used. */
   readonly configs: readonly ContextConfig[];
   /** `true`: in the agent's storage. Undefined: nowhere. */
   readonly promptStore?: WritableContextProvider | true;
-}
-
-export interface SessionContextInit extends ContextSettings {
   readonly sessionId: string;
   /** The agent whose storage the session is in, if it is in one. */
   readonly agent?: object;
@@ -38,18 +35,11 @@ export class SessionContext {
   constructor(init: SessionContextInit) {
     const { agent, sessionId, provider } = init;
     this.#init = init;
-    this.#blocks = new BlockSet({
-      sessionId,
-      defaultProvider: agent && (() => new AgentContextProvider(agent))
-    });
+    this.#blocks = new BlockSet(sessionId, agent && (() => new AgentContextProvider(agent)));
     for (const config of init.configs) this.#blocks.add(config, true);
     this.#documents = new LoadedDocuments(provider);
     const store = this.#promptStore();
-    this.#prompt = new FrozenPrompt({
-      render: (isFresh) => this.#blocks.render(isFresh),
-      fingerprint: () => this.#blocks.fingerprint(),
-      store
-    });
+    this.#prompt = new FrozenPrompt(this.#blocks, store);
     if (init.configs.length > 0 || store !== undefined) this.#follow();
   }
 
@@ -144,11 +134,8 @@ export class SessionContext {
     if (promptStore === undefined) return undefined;
     const own = provider instanceof MessageStore ? new StoredPrompt(provider.scope.host.sql, sessionId) : undefined;
     if (promptStore === true) return own;
-    return new CustomPromptStore({
-      store: promptStore,
-      isDeclared: () => this.#blocks.size === 0 || this.#blocks.all.some(({ isDeclared }) => isDeclared),
-      beside: own
-    });
+    const isDeclared = () => this.#blocks.size === 0 || this.#blocks.all.some((block) => block.isDeclared);
+    return new CustomPromptStore(promptStore, isDeclared, own);
   }
 
   /** Receives every change of the messages, also without this session. A session that is no longer held receives nothing. */
