@@ -1,6 +1,7 @@
 // A caller of `chat()` as a listener of its turn: events in order, one at a time, each awaited; then the one call that
 // says how it ended. A callback that throws, or falls too far behind, fails the turn and is given `onError`.
-import type { UIMessage, UIMessageChunk } from "ai";
+import type { UIMessage } from "ai";
+import { messageChunks } from "../model/message-chunks.ts";
 import type { TurnTicket } from "../turn/admit.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { TurnListener } from "../turn/listener.ts";
@@ -169,20 +170,11 @@ export async function deliverFound(
   for (const chunk of replay?.chunks ?? []) reader.chunk({ requestId }, chunk);
   if (replay?.state === "live") return;
   const outcome = await settled;
-  const stored = replay || !outcome.message ? [] : textChunks(outcome.message);
+  const stored = replay || !outcome.message ? [] : messageChunks(textOnly(outcome.message));
   for (const chunk of stored) reader.chunk({ requestId }, { body: JSON.stringify(chunk) });
   reader.settled({ requestId }, outcome);
 }
 
-function textChunks({ id, parts }: UIMessage): UIMessageChunk[] {
-  const texts = parts.flatMap((part, index): UIMessageChunk[] => {
-    const textId = String(index);
-    if (part.type !== "text") return [];
-    return [
-      { type: "text-start", id: textId },
-      { type: "text-delta", id: textId, delta: part.text },
-      { type: "text-end", id: textId }
-    ];
-  });
-  return [{ type: "start", messageId: id }, ...texts, { type: "finish" }];
+function textOnly({ id, role, parts }: UIMessage): UIMessage {
+  return { id, role, parts: parts.flatMap((part) => (part.type === "text" ? { type: "text", text: part.text } : [])) };
 }

@@ -1,11 +1,15 @@
-// Waiting for something, but not for ever. Work that is late goes on by itself: it cannot be stopped from here.
+// Waiting for something, but not for ever. Work that does not stop when it is told to goes on by itself: it is no longer
+// waited for, and what it throws then is dropped.
 import type { Clock } from "./ports.ts";
 
 export interface Deadline {
   readonly clock: Pick<Clock, "sleep">;
+  /** Not finite: no limit. */
   readonly timeoutMs: number;
   /** Makes what is thrown when the time is over. */
-  readonly late: () => Error;
+  readonly late: () => unknown;
+  /** Each ends the wait with its own reason. */
+  readonly signals?: readonly AbortSignal[];
 }
 
 /** Waits for `event`, at most `ms`. False: the time was over first. Throws what the event throws in time. */
@@ -27,10 +31,44 @@ export async function happensWithin(
   }
 }
 
-/** The result of `work`, or a throw of `late` if that comes first. */
-export async function beforeDeadline<T>(work: Promise<T>, { clock, timeoutMs, late }: Deadline): Promise<T> {
-  // Without this, a failure after the deadline would be an unhandled rejection.
+/** The result of `work`, or a throw of `late` or of a signal's reason if that comes first. */
+export async function beforeDeadline<T>(work: Promise<T>, deadline: Deadline): Promise<T> {
+  // A failure after the deadline is dropped, also where the deadline has passed before.
   work.catch(() => undefined);
-  if (!(await happensWithin(timeoutMs, work, clock))) throw late();
-  return work;
+  return withinDeadline(() => work, deadline);
+}
+
+/** The same for work that can be stopped: its signal fires when the wait ends before the work, and never after its end. */
+export async function withinDeadline<T>(
+  work: (signal: AbortSignal) => T | PromiseLike<T>,
+  { clock, timeoutMs, late, signals = [] }: Deadline
+): Promise<T> {
+  for (const signal of signals) signal.throwIfAborted();
+  const inner = new AbortController();
+  const over = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  const stop = (reason: unknown) => {
+    inner.abort(reason);
+    stopped.reject(reason);
+  };
+  for (const signal of signals) {
+    signal.addEventListener("abort", () => stop(signal.reason), { once: true, signal: over.signal });
+  }
+  if (Number.isFinite(timeoutMs)) {
+    // The only rejection is our own abort below.
+    void clock.sleep(timeoutMs, over.signal).then(
+      () => stop(late()),
+      () => undefined
+    );
+  }
+  try {
+    return await Promise.race([stopped.promise, started(work, inner.signal)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** A throw becomes a rejection. */
+async function started<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return work(signal);
 }

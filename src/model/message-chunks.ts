@@ -9,10 +9,13 @@ export function messageChunks(message: UIMessage): UIMessageChunk[] {
   return [...openingChunks(message), { type: "finish" }];
 }
 
-/** The same without its end: more parts follow. */
-export function openingChunks({ id, metadata, parts }: UIMessage): UIMessageChunk[] {
+/**
+ * The same without its end: more parts follow. `isWatched`: the reader runs no tools, so that a call is one chunk with its
+ * whole input, whatever came of it. These are never more chunks than the message was streamed in.
+ */
+export function openingChunks({ id, metadata, parts }: UIMessage, isWatched = false): UIMessageChunk[] {
   const start = { type: "start", messageId: id, ...(metadata !== undefined && { messageMetadata: metadata }) } as const;
-  return [start, ...parts.flatMap(partChunks)];
+  return [start, ...parts.flatMap((part, index) => partChunks(part, index, isWatched))];
 }
 
 /** The rest of a message, for a client that shows so many parts of it. */
@@ -49,8 +52,8 @@ export function outcomeChunk(part: ToolPart): UIMessageChunk | undefined {
   }
 }
 
-function partChunks(part: MessagePart, index: number): UIMessageChunk[] {
-  if (isToolPart(part)) return toolChunks(part);
+function partChunks(part: MessagePart, index: number, isWatched = false): UIMessageChunk[] {
+  if (isToolPart(part)) return toolChunks(part, isWatched);
   const id = `part-${index}`;
   switch (part.type) {
     case "text":
@@ -70,7 +73,7 @@ function partChunks(part: MessagePart, index: number): UIMessageChunk[] {
   }
 }
 
-function toolChunks(part: ToolPart): UIMessageChunk[] {
+function toolChunks(part: ToolPart, isWatched: boolean): UIMessageChunk[] {
   const { toolCallId, title, callProviderMetadata, approval } = part;
   const call = {
     toolCallId,
@@ -81,13 +84,13 @@ function toolChunks(part: ToolPart): UIMessageChunk[] {
     // Stored as the provider gave it.
     ...(callProviderMetadata !== undefined && { providerMetadata: callProviderMetadata as never })
   };
-  if (part.state === "input-available" || part.state === "approval-requested") {
+  const outcome = outcomeChunk(part);
+  if (isWatched || part.state === "input-available" || part.state === "approval-requested") {
     const request: UIMessageChunk[] =
       part.state === "approval-requested" && approval ? [approvalChunk(toolCallId, approval)] : [];
-    return [{ type: "tool-input-available", ...call, input: part.input }, ...request];
+    return [{ type: "tool-input-available", ...call, input: part.input }, ...request, ...(outcome ? [outcome] : [])];
   }
   // Not `tool-input-available`: a client would take it for a call that waits, and run a tool of its own again.
-  const outcome = outcomeChunk(part);
   const input = JSON.stringify(part.input);
   return [
     { type: "tool-input-start", ...call },

@@ -74,3 +74,11 @@ function definedKeys(value: Record<string, unknown>): string[] {
 export function isJsonRequest({ headers }: Pick<Request, "headers">): boolean {
   return /^application\/json\s*(?:;|$)/i.test(headers.get("Content-Type") ?? "");
 }
+
+/** Of answers that no cache may keep. */
+export const NO_STORE = { "Cache-Control": "no-store" };
+
+/** An answer as JSON that no cache keeps. */
+export function jsonResponse(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return Response.json(value, { status, headers: { ...NO_STORE, ...headers } });
+}

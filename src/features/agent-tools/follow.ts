@@ -1,6 +1,7 @@
 // Follows one run of a child to its end: asks for what is new, again and again. A child that does not answer, or fails to,
 // is asked again with pauses: it may be starting after a crash. What ends the wait is the child's own word, the caller,
 // or too long a time without a sign of life. Decides nothing about the run and writes nothing.
+import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { ThinkError } from "../../util/errors.ts";
@@ -45,21 +46,11 @@ export class NoAnswerError extends ThinkError {
 }
 
 /** What a child answers to a call. Rejects with NoAnswerError when that is late, and with the signal's reason. */
-export async function answerInTime<T>(
+export function answerInTime<T>(
   call: Promise<T>,
   { clock, signal, timeoutMs }: Pick<FollowInit, "clock" | "signal"> & { readonly timeoutMs: number }
 ): Promise<T> {
-  const stopped = aborted(signal);
-  const timer = new AbortController();
-  const late = clock.sleep(timeoutMs, timer.signal).then(() => Promise.reject(new NoAnswerError()));
-  // They may reject after the race was won.
-  for (const racer of [call, late]) racer.catch(() => undefined);
-  try {
-    return await Promise.race([call, late, stopped.promise]);
-  } finally {
-    timer.abort();
-    stopped.release();
-  }
+  return beforeDeadline(call, { clock, timeoutMs, late: () => new NoAnswerError(), signals: [signal] });
 }
 
 /** Rejects with the signal's reason. */
@@ -114,15 +105,4 @@ async function ask(
     const reason = error instanceof NoAnswerError ? "inspect-timeout" : "inspect-failed";
     return { ok: false, end: { kind: "unreachable", reason, error } };
   }
-}
-
-/** Rejects when the signal fires. */
-function aborted(signal: AbortSignal): { readonly promise: Promise<never>; release(): void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  // It may reject after the race was won.
-  promise.catch(() => undefined);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  return { promise, release: () => signal.removeEventListener("abort", onAbort) };
 }

@@ -24,7 +24,7 @@ import type { ChildRuns } from "./child-runs.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { RetryTimes } from "./retry-times.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
-import { storedChunks } from "./stored-chunks.ts";
+import { openingChunks } from "../../model/index.ts";
 
 export const OWN_RUN_TABLES: readonly TableDefinition[] = [
   // Bound: one row per run that parents asked of this agent, which is one for a child of theirs. Deleted: with the agent.
@@ -401,7 +401,7 @@ export class OwnRuns {
     }
     const messageId = this.#row(run_id)?.message_id ?? null;
     const message = messageId === null ? undefined : this.#services.transcript.get(messageId);
-    for (const [sequence, chunk] of (message ? storedChunks(message) : []).entries()) {
+    for (const [sequence, chunk] of (message ? openingChunks(message, true) : []).entries()) {
       yield { sequence, body: JSON.stringify(chunk) };
     }
   }

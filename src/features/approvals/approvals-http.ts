@@ -4,7 +4,7 @@
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { readText } from "../../util/bytes.ts";
-import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
+import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
 import type { ApprovalDecision, ApprovalSource } from "../../feature/approval-contract.ts";
 
 type ApprovalsPort = Pick<ApprovalSource, "pendingApprovals" | "approveExecution" | "rejectExecution">;
@@ -24,26 +24,27 @@ export function approvalsResponse(
   if (!match) return undefined;
   // Ids of ours need no escapes; anything else is not the id of an execution.
   const executionId = match[1];
-  if (request.method === "GET") return Promise.resolve(json(approvals.pendingApprovals(executionId)));
+  if (request.method === "GET") return Promise.resolve(jsonResponse(approvals.pendingApprovals(executionId)));
   if (request.method !== "POST" || executionId === undefined) {
-    return Promise.resolve(json({ error: "Method not allowed" }, 405));
+    return Promise.resolve(jsonResponse({ error: "Method not allowed" }, 405));
   }
   return decide(request, approvals, executionId);
 }
 
 async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
-  if (!isJsonRequest(request)) return json({ error: "Send the decision with Content-Type: application/json." }, 415);
+  if (!isJsonRequest(request))
+    return jsonResponse({ error: "Send the decision with Content-Type: application/json." }, 415);
   const decision = readDecision(await readText(request.body, MAX_BODY_BYTES));
   if (!decision) {
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
-    return json({ error }, 400);
+    return jsonResponse({ error }, 400);
   }
   const { isApproved, ...details } = decision;
   const outcome = isApproved
     ? await approvals.approveExecution(executionId, details)
     : await approvals.rejectExecution(executionId, details);
   const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === executionId;
-  return json({ output: outcome ?? null }, isRefused ? 409 : 200);
+  return jsonResponse({ output: outcome ?? null }, isRefused ? 409 : 200);
 }
 
 function readDecision(
@@ -61,8 +62,4 @@ function readDecision(
     seq: typeof seq === "number" ? seq : undefined,
     by: typeof by === "string" ? by : undefined
   };
-}
-
-function json(value: unknown, status = 200): Response {
-  return Response.json(value, { status, headers: { "Cache-Control": "no-store" } });
 }

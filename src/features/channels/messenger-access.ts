@@ -1,6 +1,7 @@
 // Conversations of messengers are private: a client reaches one by a URL or a socket only if the class opens it. The rule
 // is applied where a request comes in, before the sub-agent is woken, and names what is let through instead of what is not.
 // Code of the server, which calls methods of a stub, is not asked about.
+import { jsonResponse } from "../../util/json.ts";
 import { isUpgrade } from "../../agent/connections/upgrade.ts";
 import type { AddressedChild, Feature, Roles } from "../../feature/feature.ts";
 import { pathBelowAgent } from "../../agent/own-path.ts";
@@ -13,7 +14,6 @@ import { isOverridden } from "../../feature/members.ts";
 import type { Services } from "../../feature/services.ts";
 import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";
 import { channels, messengers, type ChannelMembers } from "./capability.ts";
-import { noStoreJson } from "../../util/no-store.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
 /** The close code for sockets of a conversation that a messenger takes over: their clients may come back, and are asked about then. */
@@ -161,5 +161,5 @@ function refuse(): Response {
   warnings.warn(
     "A client asked for the conversation of a messenger: refused. authorizeMessengerConversation() of the class opens it."
   );
-  return noStoreJson({ error: "Conversations of messengers are not open here." }, { status: 403 });
+  return jsonResponse({ error: "Conversations of messengers are not open here." }, 403);
 }

@@ -4,7 +4,7 @@
 //   POST decide, try
 import { readText } from "../../util/bytes.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
-import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
+import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
 import type {
   AgentView,
   ConversationsView,
@@ -182,10 +182,7 @@ export function forbidden(): Response {
   return json({ error: "Forbidden" }, 403);
 }
 
-/** Never kept by a cache, and never a page: what is in it was written by users and models. */
+/** Never a page: what is in it was written by users and models. */
 function json(value: unknown, status = 200): Response {
-  return Response.json(value, {
-    status,
-    headers: { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox" }
-  });
+  return jsonResponse(value, status, { "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox" });
 }

@@ -1,11 +1,10 @@
 // One stored server and its line, if it has one: the states a client is shown, connecting with back-off, reading the
 // catalog, and requests with a deadline. A failure to connect is a state and an outcome, not an exception. Everything that
 // must survive a restart is in the server's row.
-import { happensWithin } from "../../host/deadline.ts";
+import { happensWithin, withinDeadline } from "../../host/deadline.ts";
 import { retryPauseMs } from "../../agent/retry.ts";
 import { EMPTY_CATALOG, type McpCatalog } from "./catalog.ts";
 import type { McpConnectionState, McpConnectOutcome } from "./connection-state.ts";
-import { NO_TIMEOUT_MS, withinDeadline } from "./deadline.ts";
 import { BlockedUrlError, cleanMessage, McpPackageMissingError, McpRequestError, mcpErrors } from "./errors.ts";
 import type { FailureKind } from "./failure.ts";
 import { IdleWatch } from "./idle.ts";
@@ -23,6 +22,8 @@ export interface ConnectionServices extends ProtocolServices {
   readonly background: (work: Promise<unknown>) => void;
 }
 
+/** For the timers of the MCP client: the agent's own (its clock is a port) must be the first. */
+export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** For the handshake of one attempt, and for reading the lists. */
 export const MCP_CONNECT_TIMEOUT_MS = 15_000;
 export const DISCOVERY_TIMEOUT_MS = 15_000;

@@ -3,7 +3,7 @@ import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import { isObject } from "../../util/json.ts";
 import type { McpCatalog } from "./catalog.ts";
 import type { ClientSdk } from "./client-package.ts";
-import { NO_TIMEOUT_MS } from "./deadline.ts";
+import { NO_TIMEOUT_MS } from "./connection.ts";
 import {
   MAX_LIST_ITEMS,
   MAX_LIST_PAGES,

@@ -9,7 +9,7 @@ import type {
 } from "../../feature/submission-types.ts";
 import { readText } from "../../util/bytes.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
-import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
+import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
 import { SubmissionQueueFullError } from "./errors.ts";
 import { ownMetadata } from "./request.ts";
 
@@ -31,29 +31,29 @@ export async function submitResponse(request: Request, rest: string, port: Submi
   const match = REST.exec(rest);
   if (!match) return undefined;
   const id = match[1];
-  if (request.method !== (id === undefined ? "POST" : "GET")) return json({ error: "Method not allowed" }, 405);
+  if (request.method !== (id === undefined ? "POST" : "GET")) return jsonResponse({ error: "Method not allowed" }, 405);
   // The class may read the body to check a signature.
-  if (!(await port.isAllowed(request.clone() as Request))) return json({ error: "Forbidden" }, 403);
+  if (!(await port.isAllowed(request.clone() as Request))) return jsonResponse({ error: "Forbidden" }, 403);
   return id === undefined ? accept(request, port) : inspect(id, port);
 }
 
 function inspect(id: string, port: SubmitPort): Response {
   const submission = port.inspect(decoded(id));
-  return submission ? json(shown(submission)) : json({ error: "Not found" }, 404);
+  return submission ? jsonResponse(shown(submission)) : jsonResponse({ error: "Not found" }, 404);
 }
 
 async function accept(request: Request, port: SubmitPort): Promise<Response> {
   if (!isJsonRequest(request)) {
-    return json({ error: "Send the submission with Content-Type: application/json." }, 415);
+    return jsonResponse({ error: "Send the submission with Content-Type: application/json." }, 415);
   }
   const text = await readText(request.body, MAX_BODY_BYTES);
-  if (text === undefined) return json({ error: `The body has more than ${MAX_BODY_BYTES} bytes.` }, 413);
+  if (text === undefined) return jsonResponse({ error: `The body has more than ${MAX_BODY_BYTES} bytes.` }, 413);
   const body = parseJson(text);
   if (!body.ok || !isObject(body.value) || body.value["input"] === undefined) {
-    return json({ error: 'Send { "input": "…" } as JSON: a text, a message or a list of messages.' }, 400);
+    return jsonResponse({ error: 'Send { "input": "…" } as JSON: a text, a message or a list of messages.' }, 400);
   }
   const { input, metadata } = body.value;
-  if (metadata !== undefined && !isObject(metadata)) return json({ error: "metadata must be an object." }, 400);
+  if (metadata !== undefined && !isObject(metadata)) return jsonResponse({ error: "metadata must be an object." }, 400);
   const key = keyOf(request);
   const options = {
     idempotencyKey: key,
@@ -70,24 +70,24 @@ async function accept(request: Request, port: SubmitPort): Promise<Response> {
 function answer({ accepted, conflict, ...submission }: SubmitMessagesResult): Response {
   if (conflict) {
     // Nothing of the other submission: it may be another sender's.
-    return json({ error: "This Idempotency-Key was used for another submission." }, 409);
+    return jsonResponse({ error: "This Idempotency-Key was used for another submission." }, 409);
   }
   // Relative to the address that was asked: a sub-agent does not know the one that its root was asked at.
   const address = `submit/${encodeURIComponent(submission.submissionId)}`;
-  const response = json({ ...shown(submission), statusUrl: address }, accepted ? 202 : 200);
+  const response = jsonResponse({ ...shown(submission), statusUrl: address }, accepted ? 202 : 200);
   response.headers.set("Location", address);
   return response;
 }
 
 function refusal(error: unknown): Response {
   if (error instanceof SubmissionQueueFullError) {
-    const response = json({ error: error.message, code: error.code }, 503);
+    const response = jsonResponse({ error: error.message, code: error.code }, 503);
     response.headers.set("Retry-After", "30");
     return response;
   }
-  if (error instanceof ThinkError) return json({ error: error.message, code: error.code }, 400);
+  if (error instanceof ThinkError) return jsonResponse({ error: error.message, code: error.code }, 400);
   console.error(`A submission over HTTP failed: ${errorMessage(error)}`, error);
-  return json({ error: "The submission could not be accepted." }, 500);
+  return jsonResponse({ error: "The submission could not be accepted." }, 500);
 }
 
 /** As it is, or as the quoted text that the header's draft asks for. */
@@ -108,8 +108,4 @@ function decoded(text: string): string {
     // Not an escape: then it is not an id of ours either.
     return text;
   }
-}
-
-function json(value: unknown, status = 200): Response {
-  return Response.json(value, { status, headers: { "Cache-Control": "no-store" } });
 }

@@ -5,7 +5,7 @@
 import { readErrorCode, readFileFailure } from "./tools/failure.ts";
 import { nameOf, normalizePath } from "./paths.ts";
 import { DEFAULT_BYTES_TYPE } from "../../util/media-type.ts";
-import { noStoreJson } from "../../util/no-store.ts";
+import { jsonResponse } from "../../util/json.ts";
 import type { WorkspaceMembers } from "./capability.ts";
 import { MAX_FILE_BYTES } from "./store/contents.ts";
 import type { FileStat } from "./store/entries.ts";
@@ -179,5 +179,5 @@ function refuse(status: number, error: string, headers: Record<string, string> =
 }
 
 function respond(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  return noStoreJson(value, { status, headers: { "x-content-type-options": "nosniff", ...headers } });
+  return jsonResponse(value, status, { "x-content-type-options": "nosniff", ...headers });
 }

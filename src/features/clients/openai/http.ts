@@ -8,9 +8,8 @@ import type { StepUsage } from "../../../journal/records.ts";
 import { isToolPart } from "../../../model/index.ts";
 import { readText } from "../../../util/bytes.ts";
 import type { ThinkError } from "../../../util/errors.ts";
-import { isJsonRequest, isObject, parseJson } from "../../../util/json.ts";
+import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../../util/json.ts";
 import { kebabCase } from "../../../util/kebab.ts";
-import { noStoreJson } from "../../../util/no-store.ts";
 import type { Result } from "../../../util/result.ts";
 import { readRequestBody } from "../../../wire/commands.ts";
 import { RequestTooLargeError, wireErrors } from "../../../wire/errors.ts";
@@ -142,8 +141,8 @@ function makeHead({ asked, chat }: Call): Head {
 function listModels(rest: string, { agent, clock }: PlainServices): Response | undefined {
   const id = kebabCase(runtimeOf(agent).identity.className);
   const model = { id, object: "model", created: Math.floor(clock.now() / 1000), owned_by: "everthink" };
-  if (rest === "/models") return noStoreJson({ object: "list", data: [model] });
-  return rest === `/models/${id}` ? noStoreJson(model) : undefined;
+  if (rest === "/models") return jsonResponse({ object: "list", data: [model] });
+  return rest === `/models/${id}` ? jsonResponse(model) : undefined;
 }
 
 function statusOf(error: ThinkError): number {
@@ -151,5 +150,5 @@ function statusOf(error: ThinkError): number {
 }
 
 function refuse(message: string, status: number): Response {
-  return noStoreJson(errorBody(message, status >= 500 ? "server_error" : "invalid_request_error"), { status });
+  return jsonResponse(errorBody(message, status >= 500 ? "server_error" : "invalid_request_error"), status);
 }

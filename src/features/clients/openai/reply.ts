@@ -1,5 +1,5 @@
 // What an OpenAI client is sent back: events of a stream, or one object when the answer is over.
-import { noStoreJson } from "../../../util/no-store.ts";
+import { jsonResponse } from "../../../util/json.ts";
 import { DONE, TextStream } from "../plain/text-stream.ts";
 
 /** Makes the body of an error, as the API reports it. */
@@ -38,10 +38,10 @@ export class ObjectReply {
   }
 
   send(value: object): void {
-    this.#resolve(noStoreJson(value));
+    this.#resolve(jsonResponse(value));
   }
 
   fail(errorText: string): void {
-    this.#resolve(noStoreJson(errorBody(errorText, "server_error"), { status: 500 }));
+    this.#resolve(jsonResponse(errorBody(errorText, "server_error"), 500));
   }
 }

@@ -5,8 +5,7 @@
 // Who may ask is decided where the request is routed; pages of other sites were refused before. A form of another page can
 // send anything but JSON without the browser asking first, so nothing else is read.
 import { readText } from "../../../util/bytes.ts";
-import { isJsonRequest, isObject, parseJson } from "../../../util/json.ts";
-import { NO_STORE } from "../../../util/no-store.ts";
+import { isJsonRequest, isObject, parseJson, NO_STORE } from "../../../util/json.ts";
 import { RequestTooLargeError, wireErrors } from "../../../wire/errors.ts";
 import { readPlainRequest } from "./commands.ts";
 import { READER_LIMIT, REFUSAL_STATUS, type PlainChat } from "./plain-chat.ts";

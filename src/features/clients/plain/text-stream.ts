@@ -1,8 +1,8 @@
 // A body that is written while it is read, for a client that may leave, or stop reading.
 import type { Clock } from "../../../host/ports.ts";
 import { encodeText } from "../../../util/bytes.ts";
-import { NO_STORE } from "../../../util/no-store.ts";
 import { wireErrors } from "../../../wire/errors.ts";
+import { NO_STORE } from "../../../util/json.ts";
 
 /** The headers of a stream of server-sent events. Without the last one proxies would gather it. */
 export const EVENT_HEADERS = { ...NO_STORE, "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" };

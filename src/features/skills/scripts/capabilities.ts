@@ -1,6 +1,7 @@
 // The workspace, tools, the network and output files, as far as the class lets one run of a script reach each. Everything is
 // checked here, on the side of the agent; when the run is over nothing is answered any more.
-import { asSchema, type ModelMessage, type ToolSet } from "ai";
+import type { ModelMessage, ToolSet } from "ai";
+import { installedSdk } from "../../../model/index.ts";
 import { byteLength } from "../../../util/bytes.ts";
 import { errorMessage } from "../../../util/errors.ts";
 import { type BashNetwork, shellFetch } from "../../workspace/bash/network.ts";
@@ -104,11 +105,11 @@ export class Capabilities {
     if (!tool?.execute) throw new Error(`Tool not available: ${name}`);
     if (tool.needsApproval !== undefined && tool.needsApproval !== false)
       throw new Error(`Tool "${name}" needs an approval; a script cannot call it.`);
-    const checked = await asSchema(tool.inputSchema).validate?.(input);
-    if (checked && !checked.success) throw new Error(`Invalid input for "${name}": ${errorMessage(checked.error)}`);
+    const checked = await installedSdk().validateInput(tool.inputSchema, input);
+    if (!checked.ok) throw new Error(`Invalid input for "${name}": ${errorMessage(checked.error)}`);
     const { toolCallId, messages, signal: abortSignal } = this.#context;
     const options = { toolCallId, messages: [...messages], abortSignal, context: {} };
-    const result: unknown = await tool.execute(checked ? checked.value : input, options);
+    const result: unknown = await tool.execute(checked.value, options);
     return await readLast(result);
   }
 
