@@ -1,10 +1,9 @@
 // The inside of an agent: its modules, its start, its wakes and its end. The `Agent` class holds the public names and
 // hands everything here; modules see this object only through `AgentCore`.
 import { servicesOf } from "#platform";
-import { Activation } from "../host/activation.ts";
 import { happensWithin } from "../host/deadline.ts";
 import { openFacets, type FacetProps } from "../host/facets.ts";
-import { openLifecycle, type Lifecycle } from "../host/lifecycle.ts";
+import { Activation, openLifecycle, type Lifecycle } from "../host/activation.ts";
 import type { Alarm, Clock, Ids, Sockets, Sql } from "../host/ports.ts";
 import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
 import { openSchema, type MetaRow } from "../host/schema.ts";

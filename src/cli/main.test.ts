@@ -327,7 +327,7 @@ describe("start-up", () => {
     const loaded = [...loadedBy("cli/commands/serve.ts")];
     const others = loaded.filter((file) => !/^(cli|framework\/(serve|studio)|util)\//.test(file));
     // How alarms are spread, the parser of Wrangler's files, and time limits.
-    const own = ["host/process-alarms.ts", "host/alarm-rate.ts", "host/deadline.ts"];
+    const own = ["host/process-alarms.ts", "host/deadline.ts"];
     expect(others.toSorted()).toEqual([...own, "jsonc-parser"].toSorted());
     expect(loaded.filter((file) => file.startsWith("cli/commands/"))).toEqual(["cli/commands/serve.ts"]);
     expect(loaded).toContain("framework/serve/supervisor.ts");

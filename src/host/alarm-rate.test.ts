@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AlarmRate, LATE_MS } from "./alarm-rate.ts";
+import { AlarmRate, LATE_MS } from "./process-alarms.ts";
 
 describe("the rate of alarms", () => {
   const came = fc.record({ afterMs: fc.nat(3_000), lateMs: fc.nat(3 * LATE_MS) });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { LATE_MS } from "./alarm-rate.ts";
 import {
+  LATE_MS,
   ALARM_LIMITS_VARIABLE,
   MAX_COUNTED_MS,
   MAX_DELAY_MS,

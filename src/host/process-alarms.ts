@@ -1,11 +1,10 @@
 // The alarms of all objects that share one process. `workerd serve` runs every due alarm at once, and each object it wakes
 // opens three files and some hundred kilobytes: twenty thousand agents with a task at 08:30 would take the server down.
 // So alarms are set at most `perSecond` to a second, the later ones later. An object that is woken while `atOnce` others work
-// is woken again later, and so is one whose alarm comes late, beyond what the process can start in a second (alarm-rate.ts).
+// is woken again later, and so is one whose alarm comes late, beyond what the process can start in a second (AlarmRate).
 // Without limits (on Cloudflare, in tests) nothing is changed. In memory: what an earlier process has set is levelled by the
 // supervisor, before it starts the next one (framework/serve/alarm-files.ts).
 import { isObject, parseJson } from "../util/json.ts";
-import { AlarmRate } from "./alarm-rate.ts";
 
 export interface AlarmLimits {
   /** Objects that are woken in one second. */
@@ -28,6 +27,41 @@ export const MAX_COUNTED_MS = 5 * 60_000;
 const SECOND_MS = 1_000;
 /** Seconds that are over are forgotten when at least so many are remembered, and twice as many as the last time left. */
 const KEPT_SECONDS = 10_000;
+
+/** An alarm that comes this much later than it was set for: the process has more to do than it can. */
+export const LATE_MS = 1_000;
+/** One change in this time, so that many alarms that are late for one reason count once. */
+const CHANGE_MS = 1_000;
+
+/**
+ * How many woken objects a process can start in a second, found by trying: while alarms come on time it is one more each
+ * second, up to a limit; when they come late it is half. workerd looks at its sockets only when it has handled every alarm
+ * that was due at its last look: where alarms come faster than they are handled, each look comes later than the one before,
+ * and the port is silent for half a minute before long.
+ */
+export class AlarmRate {
+  readonly #most: number;
+  #perSecond: number;
+  #changedAt = -Infinity;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#perSecond = most;
+  }
+
+  get perSecond(): number {
+    return this.#perSecond;
+  }
+
+  /** An alarm came this late. Returns whether that is too late. */
+  came(lateMs: number, nowMs: number): boolean {
+    const isLate = lateMs >= LATE_MS;
+    if (nowMs - this.#changedAt < CHANGE_MS) return isLate;
+    this.#changedAt = nowMs;
+    this.#perSecond = isLate ? Math.max(1, Math.floor(this.#perSecond / 2)) : Math.min(this.#most, this.#perSecond + 1);
+    return isLate;
+  }
+}
 
 export class ProcessAlarms {
   readonly #limits: AlarmLimits;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { chunksIn, linesOf } from "./chunk-lines.ts";
+import { chunksIn, linesOf } from "./codec.ts";
 
 const delta = (text: string, id = "t1") => JSON.stringify({ type: "text-delta", id, delta: text });
 

@@ -1,11 +1,10 @@
 // Record <-> text. A record is a header line of JSON and the lines it announces: the body's JSON on one, or a chunk per
-// line (chunk-lines.ts), so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so
+// line, so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so
 // nothing unreadable is ever written. Decoding never throws: it gives a record, or one this build does not know
 // (carried unread), or says what is damaged. How records share a row is in batch.ts.
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import { chunksIn, linesOf } from "./chunk-lines.ts";
 import { journalErrors } from "./errors.ts";
 import { failingField, isRecordType, RECORD_SHAPES, type RecordShape } from "./record-shapes.ts";
 import type { ChunkRange, ContentOutline, ContentSegment, JournalRecord, ReadableRecord } from "./records.ts";
@@ -189,4 +188,38 @@ function looksLikeChunk(text: string): boolean {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** Comes before the text of a delta, and before values only: inside of strings quotes are escaped. */
+const DELTA = '"delta":';
+
+/**
+ * The chunks of a segment as lines of text, one each; `chunksIn` gives them back byte for byte. Most chunks are deltas that
+ * differ from the one before in a few words only: such a line has these words and not the forty bytes around them. A whole
+ * line begins with a brace, a short one with the quote of its text.
+ */
+export function linesOf(chunks: readonly string[]): string {
+  let around = "";
+  const lines = chunks.map((chunk) => {
+    const isAlike = around !== "" && chunk.startsWith(`${around}"`);
+    if (isAlike) return chunk.slice(around.length, -1);
+    around = aroundOf(chunk);
+    return chunk;
+  });
+  return lines.join("\n");
+}
+
+export function chunksIn(text: string): string[] {
+  let around = "";
+  return text.split("\n").map((line) => {
+    if (line.startsWith('"') && around !== "") return `${around}${line}}`;
+    around = aroundOf(line);
+    return line;
+  });
+}
+
+/** What comes before the text of a delta, and so of those after it that are alike; "" for other chunks. */
+function aroundOf(chunk: string): string {
+  const at = chunk.indexOf(DELTA);
+  return at < 0 ? "" : chunk.slice(0, at + DELTA.length);
 }

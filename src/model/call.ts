@@ -2,7 +2,7 @@
 // aborted or failed, whichever way the failure came about. Error and abort chunks are never let out, and no promise of
 // the SDK is left to reject unhandled. Nothing runs before the chunks are read, and nothing keeps running after they
 // ended, except tools that ignore their abort signal. Storing and sending chunks is left to the caller.
-import type { FinishReason, LanguageModel, ModelMessage, ToolSet, UIMessageChunk } from "ai";
+import type { FinishReason, LanguageModel, ModelMessage, SystemModelMessage, ToolSet, UIMessageChunk } from "ai";
 import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
 import { ModelCallError, ModelFailedError, StepHookError, modelCallErrors } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
@@ -16,7 +16,6 @@ import type {
   StopWhen,
   SystemPrompt
 } from "./settings.ts";
-import { liftSystemMessages } from "./system-messages.ts";
 import { addUsage, normaliseUsage, NO_USAGE, type ModelUsage } from "./usage.ts";
 
 export const DEFAULT_MAX_STEPS = 10;
@@ -343,4 +342,29 @@ function stopConditions(input: ModelCallInput): StopWhen {
   const cap = Number.isFinite(maxSteps) ? Math.max(1, Math.floor(maxSteps)) : DEFAULT_MAX_STEPS;
   const others = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
   return [({ steps }) => steps.length >= cap, ...others];
+}
+
+interface SystemAndMessages {
+  /** Undefined: there is no system text at all. */
+  readonly system: SystemPrompt | undefined;
+  readonly messages: ModelMessage[];
+}
+
+/**
+ * Moves every system-role message into the system prompt, in order and with its provider options: providers take system
+ * text in front only, and ai 7 refuses it among the messages. Returns its arguments when there is none to move.
+ */
+function liftSystemMessages(system: SystemPrompt | undefined, messages: ModelMessage[]): SystemAndMessages {
+  const lifted = messages.filter((message) => message.role === "system");
+  if (lifted.length === 0) return { system: system === "" ? undefined : system, messages };
+  return {
+    system: [...asSystemMessages(system), ...lifted],
+    messages: messages.filter((message) => message.role !== "system")
+  };
+}
+
+function asSystemMessages(system: SystemPrompt | undefined): SystemModelMessage[] {
+  if (system === undefined || system === "") return [];
+  if (typeof system === "string") return [{ role: "system", content: system }];
+  return Array.isArray(system) ? system : [system];
 }

@@ -4,9 +4,9 @@ import {
   alignBoundaryBackward,
   alignBoundaryForward,
   findTailCutByTokens,
-  firstOpenCall
+  firstOpenCall,
+  sanitizeToolPairs
 } from "./compaction-boundary.ts";
-import { sanitizeToolPairs } from "./compaction-tool-pairs.ts";
 import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 import { ids, text } from "./session.test-support.ts";
 

@@ -6,9 +6,13 @@ export type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompac
 export { createCompactFunction } from "./compact-function.ts";
 export type { CompactContext, CompactFunction, CompactOptions, CompactResult } from "./compact-function.ts";
 export { buildSummaryPrompt, computeSummaryBudget } from "./compact-function-prompt.ts";
-export { alignBoundaryBackward, alignBoundaryForward, findTailCutByTokens } from "./compaction-boundary.ts";
+export {
+  alignBoundaryBackward,
+  alignBoundaryForward,
+  findTailCutByTokens,
+  sanitizeToolPairs
+} from "./compaction-boundary.ts";
 export type { CompactionErrorHandler, CompactOutcome } from "./compaction.ts";
-export { sanitizeToolPairs } from "./compaction-tool-pairs.ts";
 export type { UsageReport } from "./tokens-reported.ts";
 export type { SearchResult } from "./search.ts";
 export {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { UIMessage } from "ai";
 import { describe, expect, expectTypeOf, it, test, vi } from "vitest";
-import { addMessages } from "./add-messages.ts";
+import { addMessages } from "./transcript.ts";
 import { AgentSessionProvider, Session } from "./session.ts";
 import { provideSessionHost } from "./session-host.ts";
 import type { SessionMessage } from "./session-message.ts";

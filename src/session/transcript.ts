@@ -4,14 +4,14 @@
 import type { UIMessage } from "ai";
 import { asMessagePart, type MessagePart } from "../model/tool-part.ts";
 import type { Emit, EventPayloads } from "../observe/events.ts";
-import { addMessages, type ChainOptions } from "./add-messages.ts";
-import type { ChangeOrigin } from "./change-log.ts";
+import { ALREADY_RECORDED, type ChangeOrigin, recordChange, USER_CODE } from "./change-log.ts";
 import { LiveView, MIN_HYDRATED_MESSAGES, type HydrationWindow, type LiveViewInit } from "./hydration.ts";
 import type { MessageStore } from "./message-store.ts";
-import type { SessionMessage } from "./session-message.ts";
+import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "./whole-files.ts";
 import { repairTranscript, type RunningCalls } from "./transcript-repair.ts";
 import type { Idempotency } from "./idempotency.ts";
+import { sessionErrors } from "./errors.ts";
 
 export interface TranscriptPromptOptions {
   /** Whether a client runs a tool, for calls that do not say themselves who answers them. */
@@ -57,6 +57,41 @@ export interface RepairedPrompt {
   readonly changed: readonly UIMessage[];
   /** Payload of `chat:transcript:repaired`. */
   readonly repairs: EventPayloads["chat:transcript:repaired"];
+}
+
+export interface ChainOptions {
+  /** Where the first one goes: below the latest message (default), as a root (`null`), or below this message. */
+  readonly parentId?: string | null;
+  /** What happens to a message whose id is stored: it is left alone (`append`, default) or gets the new content. */
+  readonly mode?: "append" | "upsert";
+}
+
+/**
+ * Adds messages without a turn, each below the one before, in one transaction. Doing it twice changes nothing, and no queue
+ * is involved, so it is safe from inside a tool. Writes one record for what was added, and one for what got new content.
+ * Throws UnknownParentError before anything is written.
+ */
+export function addMessages(
+  store: MessageStore,
+  messages: readonly SessionMessage[],
+  { parentId, mode = "append" }: ChainOptions = {}
+): void {
+  if (messages.length === 0) return;
+  store.scope.conversation.transaction(() => {
+    if (typeof parentId === "string" && !store.has(parentId)) throw sessionErrors.UnknownParentError(parentId);
+    let parent = parentId;
+    const [added, updated]: [string[], string[]] = [[], []];
+    for (const message of messages) {
+      // What a history shows may be added again; a summary is not part of the tree.
+      if (isCompactionMessage(message)) continue;
+      const isNew = store.appendMessage(message, parent, ALREADY_RECORDED);
+      if (isNew) added.push(message.id);
+      else if (mode === "upsert" && store.updateMessage(message, ALREADY_RECORDED)) updated.push(message.id);
+      parent = message.id;
+    }
+    recordChange(store.scope, USER_CODE, { change: "appended", ids: added });
+    recordChange(store.scope, USER_CODE, { change: "edited", ids: updated });
+  });
 }
 
 /** So many of the newest messages are shown with files of any size. */

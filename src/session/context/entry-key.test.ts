@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { entryKey } from "./entry-key.ts";
+import { entryKey } from "./tools.ts";
 
 test.each([
   ["the slug of a title", ["anything", "How to Deploy!"], "how-to-deploy"],
