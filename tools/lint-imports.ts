@@ -20,7 +20,7 @@ export interface Breach {
  */
 const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   "features/actions": ["features/approvals", "features/channels!"],
-  "features/channels": ["features/approvals", "features/inspection", "features/workspace!", "features/actions!"],
+  "features/channels": ["features/approvals", "features/inspection", "features/workspace", "features/actions!"],
   "features/execute": ["features/approvals", "features/workspace", "features/mcp"],
   "features/extensions": ["features/actions!", "features/workspace!"],
   "features/inspection": [
@@ -59,6 +59,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["features"],
   ["takeover"],
   ["think"],
+  ["core"],
   ["framework", "client", "testing"],
   ["cli"]
 ];

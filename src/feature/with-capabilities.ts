@@ -36,13 +36,15 @@ export function withCapabilities<Base extends AbstractClass, List extends readon
 ): Base & Mixin<MembersOf<List>> {
   const known = new Set(capabilitiesOfClass(base));
   const all = withRequired(capabilities).filter((one) => !known.has(one));
+  const parent: AbstractClass = base;
   // Named by who extends it.
-  abstract class WithCapabilities extends (base as unknown as abstract new (...args: never[]) => object) {
+  abstract class WithCapabilities extends parent {
     static {
       install(this, all);
     }
   }
-  return WithCapabilities as unknown as Base & Mixin<MembersOf<List>>;
+  const made: AbstractClass = WithCapabilities;
+  return made as Base & Mixin<MembersOf<List>>;
 }
 
 /** Each behind what it is built on, once. */

@@ -13,7 +13,7 @@ import type { ExtensionMembers } from "./capability.ts";
 import type { ActionMembers } from "../actions/capability.ts";
 import type { WorkspaceMembers } from "../workspace/capability.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
-import type { Feature, TurnObserver, TurnPart } from "../../feature/feature.ts";
+import type { Feature, Roles, TurnObserver, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { TurnConfig, TurnContext } from "../../feature/hooks.ts";
 import { READ_RESULT } from "../../feature/read-result.ts";
@@ -24,7 +24,7 @@ type Owner = ExtensionMembers & Pick<WorkspaceMembers, "workspace"> & Partial<Pi
 export class ExtensionRuntime implements Feature, TurnObserver {
   readonly name = "extensions";
   readonly calls = { runsTool: (toolName: string) => Object.hasOwn(this.#manager?.getTools() ?? {}, toolName) };
-  readonly roles = { observer: this };
+  readonly roles: Partial<Roles> = { observer: this };
   readonly #services: ChatServices;
   readonly #agent: Owner;
   readonly #conversation: AgentExtensionConversation;

@@ -74,7 +74,7 @@ export class FiberMembers {
   }
 }
 
-interface FibersFeature extends Feature {
+export interface FibersFeature extends Feature {
   readonly all: Fibers;
 }
 
