@@ -27,7 +27,7 @@ export interface RetryServices {
 }
 
 /** Options that have been validated, or were when they were stored. */
-export interface RetryPolicy extends ResolvedRetry, RetryServices {
+export interface AttemptOptions extends ResolvedRetry, RetryServices {
   shouldRetry?: ((error: unknown, nextAttempt: number) => boolean) | undefined;
   /** Number of the first attempt, when earlier ones were made in a previous life. Default 1. */
   firstAttempt?: number;
@@ -79,7 +79,7 @@ export async function retry<T>(
 }
 
 /** `retry` for options that were validated when the work was accepted. */
-export async function runAttempts<T>(work: (attempt: number) => T | Promise<T>, policy: RetryPolicy): Promise<T> {
+export async function runAttempts<T>(work: (attempt: number) => T | Promise<T>, policy: AttemptOptions): Promise<T> {
   for (let attempt = policy.firstAttempt ?? 1; ; attempt++) {
     try {
       return await work(attempt);

@@ -1,6 +1,6 @@
 // The inside of an agent: its modules, its start, its wakes and its end. The `Agent` class holds the public names and
 // hands everything here; modules see this object only through `AgentCore`.
-import { servicesOf } from "#platform";
+import { platformOf } from "#platform";
 import { happensWithin } from "../host/deadline.ts";
 import { openFacets, type FacetProps } from "../host/facets.ts";
 import { Activation, openLifecycle, type Lifecycle } from "../host/activation.ts";
@@ -26,7 +26,7 @@ import { capabilitiesOf } from "../feature/members.ts";
 import { pathBelowAgent } from "./own-path.ts";
 import { AgentDestroyedError } from "./errors.ts";
 import { assertCallerMayChange } from "./connections/readonly.ts";
-import { provideServices, servicesOf as providedTo, type Services } from "../feature/services.ts";
+import { provideServices, servicesOf, type Services } from "../feature/services.ts";
 import { frames } from "./connections/frames.ts";
 import { originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
@@ -101,7 +101,7 @@ export class AgentRuntime implements AgentCore, Services {
     this.#className = init.className;
     this.ctx = ctx;
     this.env = init.env;
-    const { clock, ids, process } = servicesOf(ctx);
+    const { clock, ids, process } = platformOf(ctx);
     this.clock = clock;
     this.ids = ids;
     this.#alarms = processAlarms(process, init.env);
@@ -423,7 +423,7 @@ export class AgentRuntime implements AgentCore, Services {
 /** The runtime of an agent, for the package's own modules; user code has no name for it. */
 export function runtimeOf(agent: object): AgentRuntime {
   // `openRuntime` is the only one that provides services.
-  return providedTo(agent) as AgentRuntime;
+  return servicesOf(agent) as AgentRuntime;
 }
 
 export function openRuntime(init: RuntimeInit): AgentRuntime {

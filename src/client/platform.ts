@@ -12,7 +12,7 @@ export interface ThinkClientPlatform {
   readonly random?: () => number;
 }
 
-export function platformOf(options: ThinkClientPlatform): Required<ThinkClientPlatform> {
+export function resolvePlatform(options: ThinkClientPlatform): Required<ThinkClientPlatform> {
   const WebSocket = options.WebSocket ?? globalThis.WebSocket;
   if (WebSocket === undefined) throw new NoWebSocketError();
   return {

@@ -18,7 +18,7 @@ import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequ
 import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE } from "./socket.ts";
 import { withSubmissions, type ClientSubmission } from "./submissions.ts";
 import { type ChatView, type WaitingApproval, viewOf } from "./view.ts";
-import { pageOrigin, platformOf, watchNetwork, type ThinkClientPlatform } from "./platform.ts";
+import { pageOrigin, resolvePlatform, watchNetwork, type ThinkClientPlatform } from "./platform.ts";
 
 /** May be changed while the client lives. */
 export interface ThinkClientSettings {
@@ -121,7 +121,7 @@ export class ThinkClient<Agent = unknown> {
   constructor(options: ThinkClientOptions) {
     this.url = agentUrl(options, pageOrigin());
     this.#settings = options;
-    this.#platform = platformOf(options);
+    this.#platform = resolvePlatform(options);
     const { timers } = this.#platform;
     const send = (text: string) => this.#socket.send(text);
     this.#outbox = new Outbox({ send, isGreeted: () => this.#conversation.isGreeted });

@@ -1,12 +1,13 @@
 // Classes with a part of the capabilities.
 import type { Capability } from "./capability.ts";
+import type { Feature } from "./feature.ts";
 import { capabilitiesOfClass, install } from "./members.ts";
 
 type AbstractClass = abstract new (...args: never[]) => object;
 
 /** What `this` of the class has by its capabilities. */
 type MembersOf<List extends readonly Capability[]> = UnionToIntersection<
-  List[number] extends infer One ? (One extends Capability<never, infer Members> ? Members : never) : never
+  List[number] extends infer One ? (One extends Capability<Feature, infer Members> ? Members : never) : never
 >;
 
 type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (

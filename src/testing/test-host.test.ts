@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DurableObject, servicesOf } from "#platform";
+import { DurableObject, platformOf } from "#platform";
 import * as node from "./inprocess/platform.ts";
 import type * as workerd from "../host/workerd/platform.ts";
 import { createTestHost } from "./index.ts";
@@ -12,7 +12,7 @@ class Greeter extends DurableObject<{ GREETING: string }> {
     return `${this.env.GREETING}, ${name}`;
   }
   async nap(ms: number, signal?: AbortSignal) {
-    const { clock } = servicesOf(this.ctx);
+    const { clock } = platformOf(this.ctx);
     await clock.sleep(ms, signal);
     return clock.now();
   }
@@ -31,7 +31,7 @@ test("the Node platform has the names and types of the real one", () => {
     "WorkflowEntrypoint",
     "loading",
     "openSocketPair",
-    "servicesOf"
+    "platformOf"
   ]);
 });
 

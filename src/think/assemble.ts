@@ -28,7 +28,7 @@ import {
   exposedTools,
   promptSections,
   renderPrompt,
-  withCapabilities,
+  withCapabilitySection,
   type PromptInput,
   type PromptSection,
   type SessionPrompt
@@ -111,7 +111,7 @@ export class Assembly {
     const { overrides } = this.#init;
     const draft = await this.#draft(turn, history);
     const model = overrides.getModel();
-    const system = renderPrompt(withCapabilities(draft.sections, exposedTools(draft.merged)));
+    const system = renderPrompt(withCapabilitySection(draft.sections, exposedTools(draft.merged)));
     const { body } = turn;
     const { modelHint } = draft.parts.asked;
     const shown = {
@@ -319,7 +319,7 @@ export class Assembly {
     const tools = { ...draft.merged.tools, ...added.tools };
     const exposed = exposedTools({ tools, layerOf: new Map([...draft.merged.layerOf, ...added.layerOf]) });
     return {
-      system: system ?? renderPrompt(withCapabilities(draft.sections, exposed)),
+      system: system ?? renderPrompt(withCapabilitySection(draft.sections, exposed)),
       messages: endInQuestion(messages ?? draft.messages, draft.isPartial ? undefined : requestOf(turn)),
       tools,
       // Wider in the options of the user's: the SDK passes provider options on as they are.

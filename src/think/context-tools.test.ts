@@ -5,7 +5,7 @@ import type { ContextTools } from "../session/context/tools.ts";
 import type { PromptBlock } from "../session/context/render.ts";
 import { engineTurn } from "./overrides.test-support.ts";
 import { contextPrompt, contextFeature, keptDocument } from "./context-tools.ts";
-import { explainPrompt, promptSections, renderPrompt, withCapabilities } from "./prompt.ts";
+import { explainPrompt, promptSections, renderPrompt, withCapabilitySection } from "./prompt.ts";
 
 const block = (label: string, text: string, isDeclared = true): PromptBlock => ({ label, text, isDeclared });
 const sessionOf = (blocks: PromptBlock[], tools: ContextTools = {}) => ({
@@ -76,7 +76,7 @@ describe("an explanation of the prompt", () => {
       sizeBytes: 7,
       tokens: 2
     });
-    expect(text).toBe(renderPrompt(withCapabilities(promptSections(input), tools)));
+    expect(text).toBe(renderPrompt(withCapabilitySection(promptSections(input), tools)));
     expect(sections.map((section) => section.text).join("\n\n")).toBe(text);
     expect(sizeBytes).toBe(sections.reduce((sum, section) => sum + section.sizeBytes, 2 * (sections.length - 1)));
     expect(tokens).toBeGreaterThan(0);

@@ -5,7 +5,7 @@ import {
   DEFAULT_SYSTEM_PROMPT,
   promptSections,
   renderPrompt,
-  withCapabilities,
+  withCapabilitySection,
   type PromptInput
 } from "./prompt.ts";
 import type { ToolLayerName } from "../feature/tool-layers.ts";
@@ -35,7 +35,7 @@ describe("sections of the prompt", () => {
 
   test("are set apart by blank lines, with the capability block last", () => {
     const sections = promptSections({ base, channelInstructions: "Be brief." });
-    const prompt = renderPrompt(withCapabilities(sections, exposed({})));
+    const prompt = renderPrompt(withCapabilitySection(sections, exposed({})));
     expect(prompt.startsWith(`Be brief.\n\nBase.\n\n${CAPABILITY_SENTINEL}\n`)).toBe(true);
   });
 
@@ -92,9 +92,9 @@ describe("the capability block", () => {
   });
 
   test("is not added to a prompt that has it, or that has its first line to keep it out", () => {
-    const once = withCapabilities(promptSections({ base }), exposed({ a: "tools" }));
-    expect(withCapabilities(once, exposed({ a: "tools", b: "mcp" }))).toEqual(once);
+    const once = withCapabilitySection(promptSections({ base }), exposed({ a: "tools" }));
+    expect(withCapabilitySection(once, exposed({ a: "tools", b: "mcp" }))).toEqual(once);
     const without = promptSections({ base: () => `Mine.\n${CAPABILITY_SENTINEL}` });
-    expect(withCapabilities(without, exposed({ a: "tools" }))).toEqual(without);
+    expect(withCapabilitySection(without, exposed({ a: "tools" }))).toEqual(without);
   });
 });

@@ -63,7 +63,7 @@ export function promptSections(input: PromptInput): PromptSection[] {
 }
 
 /** The sections with the capability block for these tools behind them, unless they have one. */
-export function withCapabilities(sections: readonly PromptSection[], tools: ExposedTools): PromptSection[] {
+export function withCapabilitySection(sections: readonly PromptSection[], tools: ExposedTools): PromptSection[] {
   if (sections.some((section) => section.text.includes(CAPABILITY_SENTINEL))) return [...sections];
   return [...sections, { name: "capabilities", text: capabilityBlock(tools) }];
 }
@@ -140,7 +140,7 @@ function reachOf(tools: ExposedTools): string {
  * question, for the section that names what the model can do.
  */
 export function explainPrompt(input: PromptInput, tools: ExposedTools): PromptExplanation {
-  const shown = withCapabilities(promptSections(input), tools);
+  const shown = withCapabilitySection(promptSections(input), tools);
   const text = renderPrompt(shown);
   const explained = shown.flatMap((section): ExplainedSection[] => {
     const { name } = section;

@@ -37,7 +37,7 @@ interface ApprovalStores {
   readonly effects: Effects;
 }
 
-export class Approvals implements ApprovalSource {
+export class ActionApprovals implements ApprovalSource {
   readonly isInUse = true;
   readonly owns = isPauseId;
   readonly #init: ApprovalStores & { readonly host: ActionsHost };

@@ -23,7 +23,7 @@ import type { LateOutcomes } from "../../turn/late-outcomes.ts";
 import type { ActionMembers } from "./capability.ts";
 import type { ResultReader } from "../../feature/read-result.ts";
 import { isObject, type Json } from "../../util/json.ts";
-import { Approvals } from "./approvals.ts";
+import { ActionApprovals } from "./approvals.ts";
 import { Attachments } from "./attachments.ts";
 import { namedActions } from "./descriptor.ts";
 import { Effects } from "./effect.ts";
@@ -81,7 +81,7 @@ export const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 export class ActionRuntime implements ActionsFeature, CallOwner {
   readonly name = "actions";
   readonly tables = ["ledger", "pauses", "results", "attachments"].map((name) => ({ name: `cf_action_${name}` }));
-  readonly approvals: Approvals;
+  readonly approvals: ActionApprovals;
   readonly calls: CallOwner = this;
   readonly roles = { attachmentsOf: (turnId: string) => this.attachmentsOf(turnId) };
   readonly #host: ActionsHost;
@@ -103,7 +103,7 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
     const stores = { ledger: this.#ledger, results: this.#results, attachments: this.#attachments };
     this.#effects = new Effects(host, stores);
     this.#parked = new Parked(host, (call) => this.approvals.lost(call));
-    this.approvals = new Approvals(host, { parked: this.#parked, ledger: this.#ledger, effects: this.#effects });
+    this.approvals = new ActionApprovals(host, { parked: this.#parked, ledger: this.#ledger, effects: this.#effects });
   }
 
   // ── Turns ──

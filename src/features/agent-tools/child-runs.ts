@@ -33,7 +33,7 @@ import {
   type BackgroundRun,
   type RunAgentToolOptions,
   type RunAgentToolResult,
-  type RunEnd
+  type ChildRunEnd
 } from "./run.ts";
 import { runInfo, runResult, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
 import { RunRemoval } from "./run-removal.ts";
@@ -285,7 +285,7 @@ export class ChildRuns implements LiveRunOwner {
   }
 
   /** Why a run must not begin. Its child never hears of it. */
-  #refusal(childClass: SubAgentClass, row: RunRow, signal: AbortSignal | undefined): RunEnd | undefined {
+  #refusal(childClass: SubAgentClass, row: RunRow, signal: AbortSignal | undefined): ChildRunEnd | undefined {
     if (signal?.aborted && row.detached === null) return { status: "aborted", error: "cancelled" };
     if (!takesRuns(childClass)) {
       return { status: "error", error: agentToolErrors.AgentToolClassError(childClass.name).message };
@@ -335,7 +335,7 @@ export class ChildRuns implements LiveRunOwner {
     }
   }
 
-  async #finish(live: LiveRun, end: RunEnd | undefined): Promise<RunAgentToolResult> {
+  async #finish(live: LiveRun, end: ChildRunEnd | undefined): Promise<RunAgentToolResult> {
     const { run_id: runId, class_name: agentType } = live.row;
     this.onLeft(live);
     // Its caller is gone, and the run is not over. Or its child could not be stopped: that is tried again.
@@ -369,7 +369,7 @@ export class ChildRuns implements LiveRunOwner {
   }
 
   /** Writes the end down, then notifies clients, then user code. */
-  async #end(runId: string, end: RunEnd, chunks: number): Promise<RunAgentToolResult> {
+  async #end(runId: string, end: ChildRunEnd, chunks: number): Promise<RunAgentToolResult> {
     const { clock } = this.runtime;
     const before = this.table.get(runId);
     const reports = (before && before.detached !== null) || isOverridden(this.agent, "onAgentToolFinish");

@@ -6,7 +6,13 @@ import { answerInTime, follow, NoAnswerError, type Followed } from "./follow.ts"
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { AgentToolRunInspection } from "./run-progress.ts";
 import type { RunOwner } from "./ports.ts";
-import { DEFAULT_BACKGROUND_MS, NEVER_STARTED, abortReasonText, type RunAgentToolResult, type RunEnd } from "./run.ts";
+import {
+  DEFAULT_BACKGROUND_MS,
+  NEVER_STARTED,
+  abortReasonText,
+  type RunAgentToolResult,
+  type ChildRunEnd
+} from "./run.ts";
 import { backgroundOf, runInfo, type RunRow } from "./run-table.ts";
 
 /**
@@ -91,7 +97,7 @@ export class LiveRun {
   }
 
   /** `finish` writes down how it ended; undefined: it is not over, and another call takes it up. */
-  begin(finish: (end: RunEnd | undefined) => Promise<RunAgentToolResult>): void {
+  begin(finish: (end: ChildRunEnd | undefined) => Promise<RunAgentToolResult>): void {
     const { runtime } = this.#owner;
     const { row } = this;
     const request = this.#request;
@@ -163,7 +169,7 @@ export class LiveRun {
   }
 
   /** How it ended; undefined: it goes on without this process knowing its end. */
-  async #run(): Promise<RunEnd | undefined> {
+  async #run(): Promise<ChildRunEnd | undefined> {
     try {
       return await this.#reachEnd();
     } catch (error) {
@@ -172,7 +178,7 @@ export class LiveRun {
     }
   }
 
-  async #stoppedEnd(stop: Stop): Promise<RunEnd | undefined> {
+  async #stoppedEnd(stop: Stop): Promise<ChildRunEnd | undefined> {
     switch (stop.kind) {
       case "detach":
         return undefined;
@@ -201,7 +207,7 @@ export class LiveRun {
     }
   }
 
-  async #reachEnd(): Promise<RunEnd> {
+  async #reachEnd(): Promise<ChildRunEnd> {
     const { row } = this;
     const { runtime } = this.#owner;
     const request = this.#request;
@@ -224,13 +230,13 @@ export class LiveRun {
   }
 
   /** A silent child is left running for a later call. No call comes back for a background run: its child is stopped. */
-  async #endOf(followed: Followed): Promise<RunEnd> {
+  async #endOf(followed: Followed): Promise<ChildRunEnd> {
     const end = endOf(followed);
     if (followed.kind !== "silent" || this.row.detached === null) return end;
     return { ...end, childStillRunning: !(await this.#stopChild(SILENT)) };
   }
 
-  async #startChild(input: unknown): Promise<RunEnd | undefined> {
+  async #startChild(input: unknown): Promise<ChildRunEnd | undefined> {
     const { agent, slots, link, conversation, table, runtime } = this.#owner;
     const { row } = this;
     await slots.take(row.run_id, this.#stop.signal);
@@ -269,7 +275,7 @@ export class LiveRun {
     return answerInTime(call, { clock: this.#owner.runtime.clock, signal: this.#stop.signal, timeoutMs });
   }
 
-  #notStarted(error: unknown): RunEnd {
+  #notStarted(error: unknown): ChildRunEnd {
     if (error instanceof NoAnswerError) return notAccepted(SLOW_START, error);
     console.error(`A run of ${this.row.class_name} could not be started:`, error);
     return { status: "error", error: error instanceof ThinkError ? error.message : NOT_STARTED };
@@ -318,7 +324,7 @@ export class LiveRun {
   }
 }
 
-const NOT_BEGUN: RunEnd = {
+const NOT_BEGUN: ChildRunEnd = {
   status: "interrupted",
   error: NEVER_STARTED,
   reason: "not-started",
@@ -326,12 +332,12 @@ const NOT_BEGUN: RunEnd = {
 };
 
 /** It is not known whether a child has accepted it: a later call follows what there is, or starts it. */
-function notAccepted(error: string, cause: unknown): RunEnd {
+function notAccepted(error: string, cause: unknown): ChildRunEnd {
   console.error(error, cause);
   return { status: "interrupted", error, reason: "not-started" };
 }
 
-function endOf(followed: Followed): RunEnd {
+function endOf(followed: Followed): ChildRunEnd {
   switch (followed.kind) {
     case "ended":
       return childEnd(followed.run);
@@ -345,7 +351,7 @@ function endOf(followed: Followed): RunEnd {
   }
 }
 
-function childEnd({ status, summary, output, error, tokens }: AgentToolRunInspection): RunEnd {
+function childEnd({ status, summary, output, error, tokens }: AgentToolRunInspection): ChildRunEnd {
   return {
     status: status === "running" ? "error" : status,
     summary,

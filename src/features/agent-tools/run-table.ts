@@ -16,7 +16,7 @@ import {
   type AgentToolValue,
   type BackgroundRun,
   type RunAgentToolResult,
-  type RunEnd
+  type ChildRunEnd
 } from "./run.ts";
 
 export const RUN_TABLES: readonly TableDefinition[] = [
@@ -172,7 +172,7 @@ export class RunTable {
   }
 
   /** The first hard terminal wins. The row as it is now; undefined: it is gone. */
-  end(runId: string, end: RunEnd, { at, chunks, reports }: EndNote): RunRow | undefined {
+  end(runId: string, end: ChildRunEnd, { at, chunks, reports }: EndNote): RunRow | undefined {
     const row = this.get(runId);
     if (!row || isHardTerminal(row.status)) return row;
     const stillRunning = end.childStillRunning === undefined ? null : Number(end.childStillRunning);

@@ -160,7 +160,7 @@ export function originalRunId(toolCallId: string): string {
 }
 
 /** What a run that is over is reported as. */
-export interface RunEnd {
+export interface ChildRunEnd {
   readonly status: Exclude<AgentToolRunStatus, "starting" | "running">;
   readonly summary?: string;
   readonly output?: AgentToolValue;

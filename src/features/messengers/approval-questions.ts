@@ -11,7 +11,7 @@ import {
   inputCard,
   printDecided,
   questionKey,
-  type AskedApproval,
+  type PostedApproval,
   type AskedApprovals
 } from "./approvals.ts";
 import { showInput } from "./approval-input.ts";
@@ -86,7 +86,7 @@ export class ApprovalQuestions {
   }
 
   /** Whether all of the input was in the chat before the buttons. Questions of earlier versions were cut where they were long. */
-  #isReadable({ approval }: AskedApproval): boolean {
+  #isReadable({ approval }: PostedApproval): boolean {
     const { job } = this.#inbox.find(questionKey(approval)) ?? {};
     if (job?.do === "ask") return job.shown?.isWhole === true;
     return "text" in showInput(approval.descriptor.input, {});
@@ -146,7 +146,7 @@ export class ApprovalQuestions {
   }
 
   /** Closes a question, in the caller's transaction. `next` is what the same run waits for now. */
-  #close(asked: AskedApproval, outcome: string, next: readonly PendingApproval[]): void {
+  #close(asked: PostedApproval, outcome: string, next: readonly PendingApproval[]): void {
     if (!this.#approvals.close(asked.token)) return;
     const { messengerId, threadId, approval } = asked;
     const of = questionKey(approval);
@@ -158,7 +158,7 @@ export class ApprovalQuestions {
 
 function decide(
   target: DecidingTarget,
-  { approval: { executionId, inputHash } }: AskedApproval,
+  { approval: { executionId, inputHash } }: PostedApproval,
   { by, action }: { readonly by: string; readonly action: MessengerAction }
 ): Promise<ActionOutput> {
   const decision = { by, inputHash };
@@ -172,7 +172,7 @@ function isApproval({ actionId }: MessengerAction): boolean {
 }
 
 /** Whether the question waits still. Code may wait again for another call: that is another question. */
-function waits({ approval }: AskedApproval, waiting: readonly PendingApproval[]): boolean {
+function waits({ approval }: PostedApproval, waiting: readonly PendingApproval[]): boolean {
   return waiting.some(({ inputHash }) => inputHash === approval.inputHash);
 }
 

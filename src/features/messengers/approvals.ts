@@ -24,7 +24,7 @@ export const ASKED_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-export interface AskedApproval {
+export interface PostedApproval {
   readonly token: string;
   readonly messengerId: string;
   readonly threadId: string;
@@ -53,7 +53,7 @@ export class AskedApprovals {
   }
 
   /** Adds a question. False if it was asked before. */
-  add(asked: Omit<AskedApproval, "isOpen">): boolean {
+  add(asked: Omit<PostedApproval, "isOpen">): boolean {
     this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#clock.now() - QUESTION_RETENTION_MS);
     const { token, messengerId, threadId, target, approval } = asked;
     return (
@@ -71,12 +71,12 @@ export class AskedApprovals {
     );
   }
 
-  find(token: string): AskedApproval | undefined {
+  find(token: string): PostedApproval | undefined {
     const row = this.#tables.one<ApprovalRow>(`SELECT * FROM cf_messenger_approvals WHERE token = ?`, token);
     return row && readRow(row);
   }
 
-  listOpen(messengerId: string, threadId: string): AskedApproval[] {
+  listOpen(messengerId: string, threadId: string): PostedApproval[] {
     return this.#tables
       .all<ApprovalRow>(
         `SELECT * FROM cf_messenger_approvals WHERE messenger = ? AND thread = ? AND is_open = 1 ORDER BY at`,
@@ -95,7 +95,7 @@ export class AskedApprovals {
   }
 }
 
-function readRow(row: ApprovalRow): AskedApproval {
+function readRow(row: ApprovalRow): PostedApproval {
   return {
     token: row.token,
     messengerId: row.messenger,

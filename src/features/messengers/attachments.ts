@@ -6,7 +6,7 @@ import type { Clock } from "../../host/ports.ts";
 import type { FetchableAttachment, MessengerFile } from "../channels/capability.ts";
 import { decodeText } from "../../util/bytes.ts";
 import { isTextType, mediaTypeOf, namedType, typeOfName } from "../../util/media-type.ts";
-import { toBytes, type ChatAdapter, type ChatAttachment } from "./chat-adapter.ts";
+import { viewBytes, type ChatAdapter, type ChatAttachment } from "./chat-adapter.ts";
 import { classifyDeliveryError } from "./delivery-errors.ts";
 import type { MessengerAttachment, MessengerEvent } from "./event.ts";
 
@@ -136,7 +136,7 @@ export async function fetchAttachment(adapter: ChatAdapter, attachment: Fetchabl
   const known: ChatAttachment = { name, mimeType, size, url, fetchMetadata };
   const { fetchData } = adapter.rehydrateAttachment?.(known as never) ?? {};
   if (!fetchData) throw new TypeError("The adapter of this messenger cannot fetch attachments.");
-  return toBytes(await fetchData());
+  return viewBytes(await fetchData());
 }
 
 function toFailure(name: string, error: unknown): Error {

@@ -2,7 +2,7 @@
 // have no form for (selects, charts) are left out. Pure.
 import type { ChannelCard } from "../channels/channels.ts";
 import { isObject } from "../../util/json.ts";
-import { readList, readText, type Fields } from "./fields.ts";
+import { readList, readString, type Fields } from "./fields.ts";
 
 export interface CardField {
   readonly label: string;
@@ -50,7 +50,7 @@ export function withEscapedTexts(card: ChannelCard): ChannelCard {
 function escapeElement(child: Fields, depth: number): Fields {
   const { style, ...text } = child;
   if (child["type"] === "text" && style === "plain")
-    return { ...text, content: escapeMarkdown(readText(child["content"])) };
+    return { ...text, content: escapeMarkdown(readString(child["content"])) };
   if (depth === 0 || !Array.isArray(child["children"])) return child;
   return { ...child, children: childrenOf(child).map((one) => escapeElement(one, depth - 1)) };
 }
@@ -73,11 +73,11 @@ function readBlocks(children: unknown, depth: number): CardBlock[] {
 function readBlock(child: Fields, depth: number): CardBlock[] {
   switch (child["type"]) {
     case "text":
-      return [{ ...makeText(readText(child["content"])), isPlain: child["style"] === "plain" }];
+      return [{ ...makeText(readString(child["content"])), isPlain: child["style"] === "plain" }];
     case "link":
-      return [makeText(`[${readText(child["label"])}](${readText(child["url"])})`)];
+      return [makeText(`[${readString(child["label"])}](${readString(child["url"])})`)];
     case "image":
-      return [{ kind: "image", url: readText(child["url"]), alt: readText(child["alt"]) }];
+      return [{ kind: "image", url: readString(child["url"]), alt: readString(child["alt"]) }];
     case "divider":
       return [{ kind: "divider" }];
     case "section":
@@ -95,10 +95,10 @@ function readBlock(child: Fields, depth: number): CardBlock[] {
 
 function readButton(child: Fields): (CardButton | CardLink)[] {
   const { type, id, label, value, style, url } = child;
-  if (type === "link-button") return [{ label: readText(label), url: readText(url) }];
+  if (type === "link-button") return [{ label: readString(label), url: readString(url) }];
   if (type !== "button") return [];
   const known = style === "primary" || style === "danger" ? style : undefined;
-  return [{ id: readText(id), label: readText(label), value: readText(value), style: known }];
+  return [{ id: readString(id), label: readString(label), value: readString(value), style: known }];
 }
 
 function printTable({ headers, rows }: Fields): string {
@@ -108,7 +108,7 @@ function printTable({ headers, rows }: Fields): string {
 }
 
 function readField({ label, value }: Fields): CardField {
-  return { label: readText(label), value: readText(value) };
+  return { label: readString(label), value: readString(value) };
 }
 
 function makeText(text: string): Extract<CardBlock, { kind: "text" }> {

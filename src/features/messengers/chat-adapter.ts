@@ -81,7 +81,7 @@ export interface ChatAdapter {
 }
 
 /** Gives the bytes that `fetchData` has read. */
-export function toBytes(data: ArrayBuffer | ArrayBufferView): Uint8Array {
+export function viewBytes(data: ArrayBuffer | ArrayBufferView): Uint8Array {
   return data instanceof ArrayBuffer
     ? new Uint8Array(data)
     : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);

@@ -2,7 +2,7 @@
 // it can be stored, what identifies it, and the user message that a turn is given. Pure functions.
 import type { UIMessage } from "ai";
 import { CONVERSATION_PREFIX } from "../channels/channels.ts";
-import { toBytes, type ChatAction, type ChatAdapter, type ChatAttachment } from "./chat-adapter.ts";
+import { viewBytes, type ChatAction, type ChatAdapter, type ChatAttachment } from "./chat-adapter.ts";
 import type { ChatAuthor, ChatMessage } from "./chat-adapter.ts";
 import { readFields } from "./fields.ts";
 import { hash36 } from "./fingerprint.ts";
@@ -109,7 +109,7 @@ export function toMessengerAttachment(attachment: ChatAttachment): MessengerAtta
 }
 
 function copy(data: ArrayBuffer | ArrayBufferView | undefined): ArrayBuffer {
-  return data === undefined ? new ArrayBuffer(0) : toBytes(data).slice().buffer;
+  return data === undefined ? new ArrayBuffer(0) : viewBytes(data).slice().buffer;
 }
 
 export function toMessengerMessage(message: ChatMessage): MessengerMessage {

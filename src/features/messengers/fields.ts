@@ -14,13 +14,13 @@ export function readList(value: unknown): unknown[] {
 }
 
 /** Reads a value as a text; any other value is an empty one. */
-export function readText(value: unknown): string {
+export function readString(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
 /** Reads a value as a time. Undefined for any other value. */
 export function readTime(value: unknown): Date | undefined {
-  const time = new Date(readText(value));
+  const time = new Date(readString(value));
   return Number.isNaN(time.getTime()) ? undefined : time;
 }
 

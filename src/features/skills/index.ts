@@ -19,4 +19,4 @@ export type {
   SkillSource
 } from "./skill.ts";
 export type { SkillToolsOptions } from "./tools.ts";
-export { workspace, type WorkspaceSkillsOptions } from "./workspace-source.ts";
+export { workspaceSkills as workspace, type WorkspaceSkillsOptions } from "./workspace-source.ts";

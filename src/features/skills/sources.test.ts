@@ -6,7 +6,7 @@ import { fromManifest } from "./manifest-source.ts";
 import { r2 } from "./r2-source.ts";
 import { manifestOf, MemoryBucket, skillFile } from "./skills.test-support.ts";
 import type { SkillResource } from "./skill.ts";
-import { workspace } from "./workspace-source.ts";
+import { workspaceSkills } from "./workspace-source.ts";
 
 const names = (listed: readonly { name: string }[]) => listed.map(({ name }) => name);
 
@@ -178,7 +178,7 @@ describe("a bucket", () => {
 describe("a folder of a workspace", () => {
   test("a skill that was written is there at the next refresh, and links are not followed", async () => {
     const { files } = openWorkspace();
-    const source = workspace(files, "/skills/");
+    const source = workspaceSkills(files, "/skills/");
     expect(names(await source.list())).toEqual([]);
     await files.writeFile("/secret.txt", "secret");
     await files.writeFile("/skills/greet/SKILL.md", skillFile("greet"));

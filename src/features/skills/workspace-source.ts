@@ -18,7 +18,7 @@ export interface WorkspaceSkillsOptions {
  *   return [skills.workspace(this.workspace, "/skills")];
  * }
  */
-export function workspace(
+export function workspaceSkills(
   files: Pick<WorkspaceLike, "glob" | "readFileBytes">,
   folder: string,
   options: WorkspaceSkillsOptions = {}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { GaveUpError, PortTakenError } from "./errors.ts";
-import { afterDeath, QUICK_DEATH_LIMIT, STABLE_MS, supervise, type Supervised } from "./supervisor.ts";
+import { decideRestart, QUICK_DEATH_LIMIT, STABLE_MS, supervise, type Supervised } from "./supervisor.ts";
 
 /** How one run of the process goes, in milliseconds from its start. */
 interface Run {
@@ -299,5 +299,5 @@ test.each([
   [8, 10, { do: "restart", afterMs: 30_000, quickDeaths: 9 }],
   [9, 10, { do: "give-up", quickDeaths: QUICK_DEATH_LIMIT }]
 ])("after %i quick deaths and a run of %i ms: %j", (deaths, ranMs, decision) => {
-  expect(afterDeath(deaths, ranMs)).toEqual(decision);
+  expect(decideRestart(deaths, ranMs)).toEqual(decision);
 });

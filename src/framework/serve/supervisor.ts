@@ -81,7 +81,7 @@ export async function supervise(
       // Killed on purpose: no sign of bad health, and no reason to wait.
       if (end.what === "pulled") continue;
     }
-    const next = afterDeath(quickDeaths, ports.now() - startedAt);
+    const next = decideRestart(quickDeaths, ports.now() - startedAt);
     if (next.do === "give-up") throw new GaveUpError(next.quickDeaths, STABLE_MS);
     quickDeaths = next.quickDeaths;
     ports.log(next.afterMs === 0 ? "Starting it again." : `Starting it again in ${next.afterMs / 1000} s.`);
@@ -173,11 +173,11 @@ export function isOwnDeath(how: string, hadMemory: boolean): boolean {
   return how !== "SIGKILL" || !hadMemory;
 }
 
-export type AfterDeath =
+export type RestartDecision =
   { do: "restart"; afterMs: number; quickDeaths: number } | { do: "give-up"; quickDeaths: number };
 
 /** What follows when workerd has ended by itself. `quickDeaths` are those in a row before this one. Pure. */
-export function afterDeath(quickDeaths: number, ranMs: number): AfterDeath {
+export function decideRestart(quickDeaths: number, ranMs: number): RestartDecision {
   if (ranMs >= STABLE_MS) return { do: "restart", afterMs: 0, quickDeaths: 0 };
   const deaths = quickDeaths + 1;
   if (deaths >= QUICK_DEATH_LIMIT) return { do: "give-up", quickDeaths: deaths };

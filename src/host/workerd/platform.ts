@@ -30,7 +30,7 @@ const ids: Ids = { next: randomId, random: Math.random };
 const process: object = {};
 
 /** Time and identity for one object, and the process it shares. The in-process host answers per test, so the object must be named. */
-export function servicesOf(_ctx: DurableObjectState): { clock: Clock; ids: Ids; process: object } {
+export function platformOf(_ctx: DurableObjectState): { clock: Clock; ids: Ids; process: object } {
   return { clock, ids, process };
 }
 

@@ -1,7 +1,7 @@
 // Death of the process at a chosen point: what survives, and that the dead cannot act.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DurableObject, openSocketPair, servicesOf } from "#platform";
+import { DurableObject, openSocketPair, platformOf } from "#platform";
 import { createTestHost } from "../index.ts";
 
 const effects: string[] = [];
@@ -38,7 +38,7 @@ class Ledger extends DurableObject<{ Ledger: DurableObjectNamespace<Ledger> }> {
   }
   async sleepThenAdd(value: string) {
     try {
-      await servicesOf(this.ctx).clock.sleep(100);
+      await platformOf(this.ctx).clock.sleep(100);
       effects.push("woke");
       this.#add(value);
     } finally {

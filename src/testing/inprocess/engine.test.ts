@@ -1,6 +1,6 @@
 // The life of objects: delivery order, gates, resets, eviction, restart.
 import { expect, test } from "vitest";
-import { DurableObject, servicesOf } from "#platform";
+import { DurableObject, platformOf } from "#platform";
 import { createTestHost } from "../index.ts";
 
 class Probe extends DurableObject {
@@ -11,7 +11,7 @@ class Probe extends DurableObject {
     super(ctx, env as never);
     void ctx.blockConcurrencyWhile(async () => {
       this.log.push("block-start");
-      await servicesOf(ctx).clock.sleep(5);
+      await platformOf(ctx).clock.sleep(5);
       this.log.push("block-end");
     });
     this.log.push("constructed");
@@ -25,7 +25,7 @@ class Probe extends DurableObject {
   }
   async sleepy(label: string, ms: number) {
     this.log.push(`${label}-start`);
-    await servicesOf(this.ctx).clock.sleep(ms);
+    await platformOf(this.ctx).clock.sleep(ms);
     this.log.push(`${label}-end`);
   }
   async blockAndFail() {
@@ -52,7 +52,7 @@ class Probe extends DurableObject {
     return order;
   }
   blockFor(ms: number) {
-    return this.ctx.blockConcurrencyWhile(() => servicesOf(this.ctx).clock.sleep(ms));
+    return this.ctx.blockConcurrencyWhile(() => platformOf(this.ctx).clock.sleep(ms));
   }
   stop() {
     this.ctx.abort("enough");
@@ -64,14 +64,14 @@ class Probe extends DurableObject {
     return { name: this.ctx.id.name, text: this.ctx.id.toString(), props: this.ctx.props };
   }
   later(ms: number) {
-    this.ctx.waitUntil(servicesOf(this.ctx).clock.sleep(ms));
+    this.ctx.waitUntil(platformOf(this.ctx).clock.sleep(ms));
   }
   async hash() {
     const digest = await crypto.subtle.digest("SHA-256", new Uint8Array(1_000_000));
     this.log.push(`hashed ${digest.byteLength}`);
   }
   ids() {
-    const { ids } = servicesOf(this.ctx);
+    const { ids } = platformOf(this.ctx);
     return [ids.next(), ids.next(), ids.random()];
   }
 }
@@ -212,7 +212,7 @@ test("ids come from the seed and are not repeated after a restart", async () => 
 
 class Spinner extends DurableObject {
   override async alarm() {
-    await this.ctx.storage.setAlarm(servicesOf(this.ctx).clock.now());
+    await this.ctx.storage.setAlarm(platformOf(this.ctx).clock.now());
   }
   spin() {
     return this.alarm();

@@ -7,7 +7,7 @@ import type {
 import { standIn } from "./stand-in.ts";
 
 export { trackForeignWork as loading } from "./foreign-work.ts";
-export { objectServicesOf as servicesOf } from "./object-services.ts";
+export { objectServicesOf as platformOf } from "./object-services.ts";
 export { createSocketPair as openSocketPair } from "./upgrade-response.ts";
 export type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
 

@@ -1,6 +1,6 @@
 // WebSockets that outlive their object's memory.
 import { expect, test } from "vitest";
-import { DurableObject, openSocketPair, servicesOf } from "#platform";
+import { DurableObject, openSocketPair, platformOf } from "#platform";
 import { createTestHost } from "../index.ts";
 import { standIn } from "./stand-in.ts";
 
@@ -27,7 +27,7 @@ class Room extends DurableObject {
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer) {
     this.seen.add(socket);
     if (typeof message !== "string") return socket.send(message);
-    if (message === "slow") await servicesOf(this.ctx).clock.sleep(100);
+    if (message === "slow") await platformOf(this.ctx).clock.sleep(100);
     if (message === "throw") throw new Error("handler failed");
     if (message === "bye") {
       socket.close(4001, "server says bye");

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { DurableObject, servicesOf } from "#platform";
+import { DurableObject, platformOf } from "#platform";
 import { createTestHost } from "../index.ts";
 import { Database } from "./database.ts";
 
@@ -287,7 +287,7 @@ test("an alarm set by a failing handler replaces the retry; one set for now wait
     log.push(info?.retryCount);
     if (log.length > 1) return;
     await ctx.storage.setAlarm(host.now);
-    await servicesOf(ctx).clock.sleep(100);
+    await platformOf(ctx).clock.sleep(100);
     log.push("first done");
     throw new Error("failed all the same");
   };
@@ -302,7 +302,7 @@ test("a pending alarm survives a restart; one that was running when killed runs 
   let runs = 0;
   Store.onAlarm = async (ctx) => {
     runs++;
-    await servicesOf(ctx).clock.sleep(1_000);
+    await platformOf(ctx).clock.sleep(1_000);
   };
   await run((storage) => storage.setAlarm(host.now + 500));
   await host.restart();

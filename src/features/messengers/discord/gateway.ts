@@ -5,7 +5,7 @@ import { backoffMs } from "../../../util/backoff.ts";
 import { happensWithin } from "../../../host/deadline.ts";
 import { isObject } from "../../../util/json.ts";
 import type { ConnectionIntake, MessengerConnection } from "../definition.ts";
-import { parseFields, readFields, readText } from "../fields.ts";
+import { parseFields, readFields, readString } from "../fields.ts";
 import type { DiscordAdapter, DiscordToken } from "./adapter.ts";
 
 const GATEWAY_URL = "wss://gateway.discord.gg";
@@ -277,7 +277,7 @@ class Frames {
 }
 
 function readFrame(data: unknown): Frame | undefined {
-  const { op, t, s, d } = parseFields(readText(data));
+  const { op, t, s, d } = parseFields(readString(data));
   if (typeof op !== "number") return undefined;
-  return { op, type: readText(t), seq: typeof s === "number" ? s : undefined, data: d };
+  return { op, type: readString(t), seq: typeof s === "number" ? s : undefined, data: d };
 }

@@ -1,6 +1,6 @@
 // What Discord sends, by webhook and by its Gateway, in the words of the Chat SDK. Pure: it is verified before.
 import type { ChatAction, ChatAttachment, ChatAuthor, ChatMessage, SlashCommand } from "../chat-adapter.ts";
-import { parseFields, readFields, readList, readText, readTime, type Fields } from "../fields.ts";
+import { parseFields, readFields, readList, readString, readTime, type Fields } from "../fields.ts";
 
 export type DiscordWebhook =
   | { readonly kind: "ping" }
@@ -44,16 +44,16 @@ export function discordThread(threadId: string): { readonly guild: string; reado
 
 function readCommand(interaction: Fields): DiscordWebhook {
   const data = readFields(interaction["data"]);
-  const id = readText(interaction["id"]);
-  const channel = readText(interaction["channel_id"]);
-  if (id === "" || channel === "" || readText(data["name"]) === "") return { kind: "other" };
+  const id = readString(interaction["id"]);
+  const channel = readString(interaction["channel_id"]);
+  if (id === "" || channel === "" || readString(data["name"]) === "") return { kind: "other" };
   return {
     kind: "command",
     command: {
-      command: `/${readText(data["name"])}`,
+      command: `/${readString(data["name"])}`,
       text: joinOptions(data["options"]),
       attachments: Object.values(readFields(readFields(data["resolved"])["attachments"])).map(readAttachment),
-      channelId: discordThreadId(readText(interaction["guild_id"]), channel),
+      channelId: discordThreadId(readString(interaction["guild_id"]), channel),
       triggerId: id,
       user: readAuthor(userOf(interaction), readFields(interaction["member"]))
     }
@@ -66,24 +66,24 @@ function joinOptions(options: unknown): string {
     const { name, type, value, options: nested } = readFields(option);
     // Its value is an id of what is in `resolved`.
     if (type === ATTACHMENT_OPTION) return "";
-    return nested === undefined ? String(value ?? "") : `${readText(name)} ${joinOptions(nested)}`;
+    return nested === undefined ? String(value ?? "") : `${readString(name)} ${joinOptions(nested)}`;
   });
   return texts.filter((text) => text.trim() !== "").join(" ");
 }
 
 function readAction(interaction: Fields): DiscordWebhook {
-  const [actionId = "", ...value] = readText(readFields(interaction["data"])["custom_id"]).split(VALUE_MARK);
+  const [actionId = "", ...value] = readString(readFields(interaction["data"])["custom_id"]).split(VALUE_MARK);
   const message = readFields(interaction["message"]);
-  const channel = readText(interaction["channel_id"]);
+  const channel = readString(interaction["channel_id"]);
   if (actionId === "" || channel === "") return { kind: "other" };
   return {
     kind: "action",
     action: {
       actionId,
       value: value.join(VALUE_MARK),
-      messageId: readText(message["id"]),
-      threadId: discordThreadId(readText(interaction["guild_id"]), channel),
-      triggerId: readText(interaction["id"]),
+      messageId: readString(message["id"]),
+      threadId: discordThreadId(readString(interaction["guild_id"]), channel),
+      triggerId: readString(interaction["id"]),
       user: readAuthor(userOf(interaction), readFields(interaction["member"]))
     }
   };
@@ -92,10 +92,10 @@ function readAction(interaction: Fields): DiscordWebhook {
 function readAttachment(value: unknown): ChatAttachment {
   const { id, filename, content_type: mimeType, size, url } = readFields(value);
   return {
-    name: readText(filename) || undefined,
-    mimeType: readText(mimeType) || undefined,
+    name: readString(filename) || undefined,
+    mimeType: readString(mimeType) || undefined,
     size: typeof size === "number" ? size : undefined,
-    fetchMetadata: { id: readText(id), url: readText(url) }
+    fetchMetadata: { id: readString(id), url: readString(url) }
   };
 }
 
@@ -105,11 +105,11 @@ function userOf(interaction: Fields): Fields {
 }
 
 function readAuthor(user: Fields, member: Fields, botUserId?: string): ChatAuthor {
-  const userId = readText(user["id"]);
+  const userId = readString(user["id"]);
   return {
     userId,
-    userName: readText(user["username"]) || undefined,
-    fullName: readText(member["nick"]) || readText(user["global_name"]) || undefined,
+    userName: readString(user["username"]) || undefined,
+    fullName: readString(member["nick"]) || readString(user["global_name"]) || undefined,
     isBot: user["bot"] === true,
     isMe: userId === botUserId
   };
@@ -121,13 +121,13 @@ export function readGatewayMessage(
   botUserId: string
 ): { readonly threadId: string; readonly message: ChatMessage } | undefined {
   const fields = readFields(data);
-  const id = readText(fields["id"]);
-  const channel = readText(fields["channel_id"]);
+  const id = readString(fields["id"]);
+  const channel = readString(fields["channel_id"]);
   // 0: a message, 19: a reply to one. Others say that a user joined, and the like.
   const isWritten = fields["type"] === undefined || fields["type"] === 0 || fields["type"] === 19;
   if (id === "" || channel === "" || !isWritten) return undefined;
   const isMention = readList(fields["mentions"]).some((user) => readFields(user)["id"] === botUserId);
-  const guild = readText(fields["guild_id"]);
+  const guild = readString(fields["guild_id"]);
   const author = readAuthor(readFields(fields["author"]), readFields(fields["member"]), botUserId);
   // Bots cannot write to each other there. The id of an old bot is not that of its application.
   const isOwn = author.isBot === true && guild === "";
@@ -135,7 +135,7 @@ export function readGatewayMessage(
     threadId: discordThreadId(guild, channel),
     message: {
       id,
-      text: readText(fields["content"]),
+      text: readString(fields["content"]),
       author: isOwn ? { ...author, isMe: true } : author,
       attachments: readList(fields["attachments"]).map(readAttachment),
       metadata: { dateSent: readTime(fields["timestamp"]) },

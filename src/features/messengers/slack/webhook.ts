@@ -1,6 +1,6 @@
 // What a webhook of Slack says, in the words of the Chat SDK. Pure: it is verified before.
 import type { ChatAction, ChatAttachment, ChatMessage, SlashCommand } from "../chat-adapter.ts";
-import { parseFields, readFields, readList, readText, type Fields } from "../fields.ts";
+import { parseFields, readFields, readList, readString, type Fields } from "../fields.ts";
 
 export type SlackWebhook =
   | { readonly kind: "challenge"; readonly challenge: string }
@@ -44,16 +44,16 @@ export function isSlackDirect(channel: string): boolean {
 }
 
 function readEvent(payload: Fields): SlackWebhook {
-  if (payload["type"] === "url_verification") return { kind: "challenge", challenge: readText(payload["challenge"]) };
+  if (payload["type"] === "url_verification") return { kind: "challenge", challenge: readString(payload["challenge"]) };
   const event = readFields(payload["event"]);
   const isMessage = event["type"] === "message" && WRITTEN.has(event["subtype"]);
   if (payload["type"] !== "event_callback" || !(isMessage || event["type"] === "app_mention")) return { kind: "other" };
-  const channel = readText(event["channel"]);
-  const ts = readText(event["ts"]);
+  const channel = readString(event["channel"]);
+  const ts = readString(event["ts"]);
   if (channel === "" || ts === "") return { kind: "other" };
   const [authorization] = readList(payload["authorizations"]);
-  const botUserId = readText(readFields(authorization)["user_id"]);
-  const threadTs = readText(event["thread_ts"]);
+  const botUserId = readString(readFields(authorization)["user_id"]);
+  const threadTs = readString(event["thread_ts"]);
   // A direct message is one conversation; in a channel each message begins a thread.
   const threadId = slackThreadId(channel, threadTs === "" && !isSlackDirect(channel) ? ts : threadTs);
   const { team_id: installedIn = payload["team_id"], enterprise_id: enterprise } = readFields(authorization);
@@ -68,19 +68,19 @@ function readEvent(payload: Fields): SlackWebhook {
 }
 
 function readWorkspace(team: unknown, enterprise: unknown): SlackWorkspace {
-  return { teamId: readText(team) || undefined, enterpriseId: readText(enterprise) || undefined };
+  return { teamId: readString(team) || undefined, enterpriseId: readString(enterprise) || undefined };
 }
 
 function readMessage(
   event: Fields,
   { botUserId, appId, workspace }: { botUserId: string; appId: unknown; workspace: SlackWorkspace }
 ): ChatMessage {
-  const userId = readText(event["user"]) || readText(event["bot_id"]);
+  const userId = readString(event["user"]) || readString(event["bot_id"]);
   const isOwnApp = event["app_id"] !== undefined && event["app_id"] === appId;
-  const ts = readText(event["ts"]);
+  const ts = readString(event["ts"]);
   return {
     id: ts,
-    text: toMarkdown(readText(event["text"])),
+    text: toMarkdown(readString(event["text"])),
     author: {
       userId,
       isBot: event["bot_id"] !== undefined,
@@ -98,7 +98,7 @@ function readAttachment(file: Fields, workspace: SlackWorkspace): ChatAttachment
     name: typeof name === "string" ? name : undefined,
     mimeType: typeof mimetype === "string" ? mimetype : undefined,
     size: typeof size === "number" ? size : undefined,
-    fetchMetadata: { id: readText(id), url: readText(url), ...workspace }
+    fetchMetadata: { id: readString(id), url: readString(url), ...workspace }
   };
 }
 
@@ -108,11 +108,11 @@ function readInteraction(payload: Fields): SlackWebhook {
   if (payload["type"] !== "block_actions" || typeof pressed["action_id"] !== "string") return { kind: "other" };
   const message = readFields(payload["message"]);
   const user = readFields(payload["user"]);
-  const channel = readText(readFields(payload["channel"])["id"]);
-  const ts = readText(message["ts"]);
+  const channel = readString(readFields(payload["channel"])["id"]);
+  const ts = readString(message["ts"]);
   // A message of the bot that begins a thread was posted in the channel itself, such as the answer of a slash command.
-  const threadTs = message["thread_ts"] === ts ? "" : readText(message["thread_ts"]);
-  const name = readText(user["name"]) || readText(user["username"]);
+  const threadTs = message["thread_ts"] === ts ? "" : readString(message["thread_ts"]);
+  const name = readString(user["name"]) || readString(user["username"]);
   return {
     kind: "action",
     workspace: readWorkspace(readFields(payload["team"])["id"], readFields(payload["enterprise"])["id"]),
@@ -120,9 +120,9 @@ function readInteraction(payload: Fields): SlackWebhook {
       actionId: pressed["action_id"],
       messageId: ts,
       threadId: slackThreadId(channel, threadTs),
-      value: readText(pressed["value"]),
-      triggerId: readText(payload["trigger_id"]),
-      user: { userId: readText(user["id"]), userName: name || undefined, isBot: false, isMe: false }
+      value: readString(pressed["value"]),
+      triggerId: readString(payload["trigger_id"]),
+      user: { userId: readString(user["id"]), userName: name || undefined, isBot: false, isMe: false }
     }
   };
 }

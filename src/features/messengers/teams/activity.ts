@@ -1,6 +1,6 @@
 // What Teams sends, in the words of the Chat SDK. Pure: it is verified before.
 import type { ChatAction, ChatAttachment, ChatAuthor, ChatMessage } from "../chat-adapter.ts";
-import { parseFields, readFields, readList, readText, readTime, type Fields } from "../fields.ts";
+import { parseFields, readFields, readList, readString, readTime, type Fields } from "../fields.ts";
 import { fromBase64Url, toBase64Url } from "./token.ts";
 
 export type TeamsWebhook =
@@ -30,12 +30,12 @@ export function teamsThread(threadId: string): TeamsThread {
 export function readTeamsWebhook(body: string, userName: string): TeamsWebhook {
   const activity = parseFields(body);
   const conversation = readFields(activity["conversation"]);
-  const id = readText(activity["id"]);
-  if (activity["type"] !== "message" || readText(conversation["id"]) === "" || id === "") return { kind: "other" };
+  const id = readString(activity["id"]);
+  if (activity["type"] !== "message" || readString(conversation["id"]) === "" || id === "") return { kind: "other" };
   const threadId = teamsThreadId({
-    conversation: readText(conversation["id"]),
-    serviceUrl: readText(activity["serviceUrl"]),
-    type: readText(conversation["conversationType"])
+    conversation: readString(conversation["id"]),
+    serviceUrl: readString(activity["serviceUrl"]),
+    type: readString(conversation["conversationType"])
   });
   const value = readFields(activity["value"]);
   if (typeof value["actionId"] !== "string") {
@@ -45,8 +45,8 @@ export function readTeamsWebhook(body: string, userName: string): TeamsWebhook {
     kind: "action",
     action: {
       actionId: value["actionId"],
-      value: readText(value["value"]),
-      messageId: readText(activity["replyToId"]),
+      value: readString(value["value"]),
+      messageId: readString(activity["replyToId"]),
       threadId,
       triggerId: id,
       user: readAuthor(activity)
@@ -55,15 +55,15 @@ export function readTeamsWebhook(body: string, userName: string): TeamsWebhook {
 }
 
 function readMessage(activity: Fields, userName: string): ChatMessage {
-  const botId = readText(readFields(activity["recipient"])["id"]);
+  const botId = readString(readFields(activity["recipient"])["id"]);
   const mentioned = readList(activity["entities"])
     .map(readFields)
     .filter(({ type, mentioned: user }) => type === "mention" && botId !== "" && readFields(user)["id"] === botId);
-  let text = readText(activity["text"]);
+  let text = readString(activity["text"]);
   for (const { text: mark } of mentioned)
-    if (readText(mark) !== "") text = text.replaceAll(readText(mark), `@${userName}`);
+    if (readString(mark) !== "") text = text.replaceAll(readString(mark), `@${userName}`);
   return {
-    id: readText(activity["id"]),
+    id: readString(activity["id"]),
     text: toPlainText(text),
     author: readAuthor(activity),
     attachments: readList(activity["attachments"]).map(readFields).flatMap(readAttachment),
@@ -74,14 +74,14 @@ function readMessage(activity: Fields, userName: string): ChatMessage {
 
 function readAuthor(activity: Fields): ChatAuthor {
   const { id, name, role, aadObjectId } = readFields(activity["from"]);
-  const userId = readText(aadObjectId) || readText(id);
-  const fullName = readText(name) || undefined;
+  const userId = readString(aadObjectId) || readString(id);
+  const fullName = readString(name) || undefined;
   return {
     userId,
     userName: fullName,
     fullName,
-    isBot: role === "bot" || readText(id).startsWith("28:"),
-    isMe: readText(id) !== "" && id === readFields(activity["recipient"])["id"]
+    isBot: role === "bot" || readString(id).startsWith("28:"),
+    isMe: readString(id) !== "" && id === readFields(activity["recipient"])["id"]
   };
 }
 
@@ -99,13 +99,13 @@ function toPlainText(text: string): string {
 /** Reads an attachment: files have a short-lived address of their own; images are at the service, for the app's token. */
 function readAttachment({ contentType, contentUrl, content, name }: Fields): ChatAttachment[] {
   const file = contentType === FILE ? readFields(content) : {};
-  const url = readText(file["downloadUrl"]) || readText(contentUrl);
-  const isImage = readText(contentType).startsWith("image/");
+  const url = readString(file["downloadUrl"]) || readString(contentUrl);
+  const isImage = readString(contentType).startsWith("image/");
   if (url === "" || !(isImage || contentType === FILE)) return [];
   const mimeType = isImage
-    ? readText(contentType).replace("image/*", "image/png")
-    : mimeTypeOf(readText(file["fileType"]));
-  return [{ name: readText(name) || undefined, mimeType, fetchMetadata: { id: readText(file["uniqueId"]), url } }];
+    ? readString(contentType).replace("image/*", "image/png")
+    : mimeTypeOf(readString(file["fileType"]));
+  return [{ name: readString(name) || undefined, mimeType, fetchMetadata: { id: readString(file["uniqueId"]), url } }];
 }
 
 function mimeTypeOf(fileType: string): string | undefined {
