@@ -8,7 +8,7 @@ import { Assembly, type AssemblyInit } from "./assemble.ts";
 import { ChatCaller } from "../feature/client-tools.ts";
 import type { TurnConfig, TurnContext } from "../feature/hooks.ts";
 import { engineTurn, DETAILS, featuresOf, overridesOf } from "./overrides.test-support.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 import { CAPABILITY_SENTINEL } from "./prompt.ts";
 import type { CallOwner, Feature, FeatureLayer, Roles } from "../feature/feature.ts";
 
@@ -18,7 +18,7 @@ const history = [user("u1", "Hello")];
 const clientTool = (name: string) => ({ name, description: "client", parameters: null });
 
 interface Setup extends Partial<Omit<AssemblyInit, "overrides" | "features">> {
-  overrides?: Partial<ThinkOverrides>;
+  overrides?: Partial<Overrides>;
   features?: Feature[];
 }
 

@@ -22,7 +22,7 @@ import type { TurnFeatures } from "../feature/turn-features.ts";
 import type { TurnPreview } from "../feature/services.ts";
 import { WarnOnce } from "../util/warn-once.ts";
 import type { TurnConfig, TurnContext } from "../feature/hooks.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 import {
   explainPrompt,
   exposedTools,
@@ -52,7 +52,7 @@ export interface OverflowPort {
 }
 
 export interface AssemblyInit {
-  readonly overrides: ThinkOverrides;
+  readonly overrides: Overrides;
   /** Absent: there is no guard. */
   readonly overflow?: OverflowPort;
   readonly sdk: Sdk;

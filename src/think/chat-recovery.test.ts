@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { RecoveryIncident } from "../turn/recovery.ts";
 import type { TurnView } from "../turn/turn.ts";
 import { RecoveryHooks, recoveryPolicy, type ChatRecoveryConfig, type ChatRecoveryOptions } from "./chat-recovery.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 
 const DEFAULTS = {
   enabled: true,
@@ -191,7 +191,7 @@ function hooks(chatRecovery: boolean | ChatRecoveryConfig, answer?: unknown): Re
   return hooksOf({ chatRecovery, onChatRecovery: () => answer as ChatRecoveryOptions });
 }
 
-function hooksOf(overrides: Pick<ThinkOverrides, "chatRecovery" | "onChatRecovery">): RecoveryHooks {
+function hooksOf(overrides: Pick<Overrides, "chatRecovery" | "onChatRecovery">): RecoveryHooks {
   // Nothing else of the class is asked here.
-  return new RecoveryHooks({ overrides: overrides as ThinkOverrides, messages: () => [], repairPart: (part) => part });
+  return new RecoveryHooks({ overrides: overrides as Overrides, messages: () => [], repairPart: (part) => part });
 }

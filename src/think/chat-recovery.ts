@@ -7,7 +7,7 @@ import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/r
 import type { ExhaustionReason } from "../turn/retry-policy.ts";
 import type { TurnView } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 
 /** What `shouldKeepRecovering` is given. */
 export type ChatRecoveryProgressContext = Pick<
@@ -104,7 +104,7 @@ function atLeastZero(value: unknown): number | undefined {
 type MessagePart = UIMessage["parts"][number];
 
 export interface RecoveryHooksInit {
-  readonly overrides: ThinkOverrides;
+  readonly overrides: Overrides;
   /** The conversation as it is stored. */
   readonly messages: () => UIMessage[];
   /** The class's own: what stands for a call that was cut off. */

@@ -7,9 +7,9 @@ import type { Feature } from "../feature/feature.ts";
 import { Features } from "../feature/features.ts";
 import type { Services } from "../feature/services.ts";
 import { TurnFeatures } from "../feature/turn-features.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 
-export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrides {
+export function overridesOf(changes: Partial<Overrides> = {}): Overrides {
   return {
     messageConcurrency: "queue",
     hydrationByteBudget: 0,

@@ -28,7 +28,7 @@ import { CustomSessionError, NotStartedError } from "../feature/errors.ts";
 import { isDevelopment } from "./failure-log.ts";
 import type { Features } from "../feature/features.ts";
 import { LateOutcomes } from "../turn/late-outcomes.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 import { postedMessages } from "./posted-messages.ts";
 import { keyId, Programmatic } from "./programmatic.ts";
 import type { PromptExplanation } from "../feature/prompt-explanation.ts";
@@ -39,7 +39,7 @@ import { UserTurnHooks } from "./turn-hooks.ts";
 import { checkMessages, type MessagesInput } from "../feature/turn-input.ts";
 
 /** What this module uses of the class. */
-export interface ThinkAgent extends ThinkOverrides, SessionAgent {
+export interface ThinkAgent extends Overrides, SessionAgent {
   configureSession(session: Session): Session | Promise<Session>;
 }
 

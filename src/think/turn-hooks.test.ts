@@ -17,7 +17,7 @@ import type {
   ToolCallDecision
 } from "../feature/hooks.ts";
 import { engineTurn, DETAILS, overridesOf, featuresOf } from "./overrides.test-support.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
 
@@ -27,7 +27,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const turn = engineTurn();
 
-function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; entered?: unknown[] } = {}) {
+function hooksOf(overrides: Partial<Overrides>, more: { inside?: boolean; entered?: unknown[] } = {}) {
   return new UserTurnHooks({
     overrides: overridesOf(overrides),
     features: featuresOf(),
@@ -162,7 +162,7 @@ describe("onChatError", () => {
   const context = { requestId: "request-1", stage: "stream", messagesPersisted: true } as const;
   const failed = new Error("original");
 
-  test.each<[string, ThinkOverrides["onChatError"], string]>([
+  test.each<[string, Overrides["onChatError"], string]>([
     ["the message of what it returns", () => new Error("Please try again."), "Please try again."],
     ["a text it returns", () => "A text.", "A text."],
     ["the error it was given, returned", (error) => error, "original"],
@@ -223,7 +223,7 @@ describe("classifyChatError", () => {
   const stream = { requestId: "request-1", stage: "stream", messagesPersisted: true } as const;
   const provider = new Error("prompt is too long");
 
-  function classified(overrides: Partial<ThinkOverrides>, context: FailureContext = stream) {
+  function classified(overrides: Partial<Overrides>, context: FailureContext = stream) {
     return hooksOf(overrides).classifyFailure(new ModelFailedError(provider), context);
   }
 
@@ -263,7 +263,7 @@ describe("classifyChatError", () => {
     ["transient", undefined]
   ] as const)("onChatError is given %s as %s", (classification, given) => {
     let received: unknown;
-    const onChatError: ThinkOverrides["onChatError"] = (error, context) => (
+    const onChatError: Overrides["onChatError"] = (error, context) => (
       (received = context?.classification),
       error
     );

@@ -40,12 +40,12 @@ import { FailureLog } from "./failure-log.ts";
 import type { TurnFeatures } from "../feature/turn-features.ts";
 import type { FailedAction } from "../feature/services.ts";
 import type { ChatErrorContext, TurnDetails } from "../feature/hooks.ts";
-import type { ThinkOverrides } from "./overrides.ts";
+import type { Overrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./chat-recovery.ts";
 import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDetails } from "./turn-details.ts";
 
 export interface TurnHooksInit {
-  readonly overrides: ThinkOverrides;
+  readonly overrides: Overrides;
   readonly features: Pick<
     TurnFeatures,
     | "annotateRecovered"
@@ -114,7 +114,7 @@ export class UserTurnHooks implements TurnHooks {
     const { overrides, features } = this.#init;
     if (features.isOwnTool(turn, call.toolName)) return undefined;
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
-    const context = callContext(call, turn) as Parameters<ThinkOverrides["beforeToolCall"]>[0];
+    const context = callContext(call, turn) as Parameters<Overrides["beforeToolCall"]>[0];
     const decision = await this.#in(turn, () => overrides.beforeToolCall(context));
     const input = decision?.action === "allow" && decision.input !== undefined ? decision.input : call.input;
     await features.observer()?.beforeToolCall(turn, { ...call, input });
@@ -130,7 +130,7 @@ export class UserTurnHooks implements TurnHooks {
     // A call that was stopped has not failed.
     if (!call.success && !turn.signal.aborted) this.#log.toolFailed(call.error, { ...call, requestId: turn.requestId });
     // As above.
-    const context = callContext(call, turn) as Parameters<ThinkOverrides["afterToolCall"]>[0];
+    const context = callContext(call, turn) as Parameters<Overrides["afterToolCall"]>[0];
     try {
       await this.#in(turn, () => overrides.afterToolCall(context));
     } finally {
