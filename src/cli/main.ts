@@ -51,7 +51,7 @@ export function reportFailure(error: unknown, args: readonly string[], { note, p
   if (args.includes("--json")) print(JSON.stringify({ error: { code, message, hint: hint ?? null } }));
 }
 
-/** The first signal stops; the second ends a command at once, unless the command is a server, which is told. */
+/** The first signal stops; the second ends a command at once, unless the command is a server, which gets it. */
 class ProcessSignals {
   readonly #stop = new AbortController();
   readonly #hurry = new AbortController();

@@ -38,7 +38,7 @@ export class FeatureLife {
   }
 
   /**
-   * A request, before the user's `onRequest`: by its first path segment, then to whoever answers addresses of another form.
+   * A request, before the user's `onRequest`: by its first path segment, then to features that answer addresses of another form.
    * `onlyChecked`: only features that check their callers themselves.
    */
   respond(request: Request, onlyChecked: boolean): Promise<Response | undefined> | undefined {

@@ -173,7 +173,7 @@ export class TurnFeatures {
     return submissions.submit(input, options);
   }
 
-  /** Without a feature that knows who decides, nobody is named. */
+  /** Without a feature that knows who decides, no person is named. */
   approver(given: string | undefined): string | undefined {
     return this.#features.role("decisions")?.approver(given);
   }

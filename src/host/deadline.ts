@@ -1,4 +1,4 @@
-// Waiting for something, but not for ever. Work that does not stop when it is told to goes on by itself: it is no longer
+// Waiting for something, but not for ever. Work that does not stop when it is asked to goes on by itself: it is no longer
 // waited for, and what it throws then is dropped.
 import type { Clock } from "./ports.ts";
 

@@ -52,7 +52,7 @@ export interface EventPayloads {
   "workflow:paused": { workflowId: string };
   "workflow:resumed": { workflowId: string };
   "workflow:restarted": { workflowId: string };
-  /** A workflow could not be told how its prompt ended, and is not told any more. */
+  /** A workflow could not be notified of the end of its prompt, and is not notified any more. */
   "workflow:notification:dropped": { workflowId: string; submissionId: string; error: string };
   /** Several due rows ended in out-of-memory resets; the named row was dropped. */
   "alarm:memory_limit_reset": Job & { strikes: number };

@@ -1,5 +1,5 @@
 // Submissions of the original keep their ids, keys, status and metadata. One whose turn was cut off goes on with that turn
-// (turns.ts); one that was accepted and had not begun waits as it did. What workflows were to be told is told.
+// (turns.ts); one that was accepted and had not begun waits as it did. Notifications that workflows were owed are sent.
 import { Blobs } from "../host/blobs.ts";
 import { TableSet } from "../host/table-set.ts";
 import type { TakeoverContext, TakeoverPart } from "../host/takeover.ts";

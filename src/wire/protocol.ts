@@ -377,7 +377,7 @@ export class ChatProtocol implements TurnListener {
   }
 }
 
-/** A client of another encoding asked, and is there to be told. */
+/** A client of another encoding asked, and is there to be notified. */
 function isElsewhere(origin: unknown): boolean {
   return origin instanceof OtherClient && origin.isOpen;
 }

@@ -25,7 +25,7 @@ export async function runChat(parsed: ParsedArguments, context: CliContext): Pro
   const terminal = given === undefined && !isJson ? context.terminal : undefined;
   const history = wholeNumber(parsed, "history", { fallback: DEFAULT_HISTORY });
   const target = targetOf(parsed, context);
-  // A pipe that stays open is waited for: the user is told what for.
+  // A pipe that stays open is waited for: a line says what for.
   const read = () =>
     withProgress("Reading the message from standard input (or give --message)", context, readAll(process.stdin));
   const message = terminal ? "" : (given ?? (await read())).trim();

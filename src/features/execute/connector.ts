@@ -18,7 +18,7 @@ export interface ConnectorContext {
 
 /**
  * What becomes of a call whose process died before its result was recorded. "retry": it is made again. "fail": it throws in
- * the code, which is told that it may have run. "ask": a human decides.
+ * the code, as an error that says it may have run. "ask": a human decides.
  */
 export type UnknownOutcome = "retry" | "fail" | "ask";
 

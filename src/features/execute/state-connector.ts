@@ -201,7 +201,7 @@ function write<Name extends string>(
   return { ...method(description, names, run), onUnknownOutcome: "retry" };
 }
 
-/** A change that has another effect when it is made twice: the code is told that it may have been made. */
+/** A change that has another effect when it is made twice: the code gets an error that says it may have been made. */
 function once<Name extends string>(
   description: string,
   names: readonly Name[],

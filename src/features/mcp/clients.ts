@@ -22,7 +22,7 @@ export interface McpServerInfo {
 
 /** Options of one request to a server. */
 export interface McpRequestOptions {
-  /** Ends the request; the server is told. */
+  /** Ends the request; the server is notified. */
   signal?: AbortSignal | undefined;
   /** Default: that of the server. */
   timeoutMs?: number | undefined;

@@ -298,7 +298,7 @@ export class McpConnection {
     try {
       return await this.#connect();
     } catch {
-      // A server that cannot be told will drop the session by itself.
+      // A server that cannot be notified will drop the session by itself.
       return undefined;
     }
   }

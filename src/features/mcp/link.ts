@@ -39,7 +39,7 @@ export interface Link {
   readonly kind: TransportKind;
   readonly about: AboutServer;
   readonly session: StoredSession | null;
-  /** Never throws. `endSession`: the server is told to forget the session. */
+  /** Never throws. `endSession`: the server is asked to forget the session. */
   close(options: { endSession: boolean }): Promise<void>;
 }
 

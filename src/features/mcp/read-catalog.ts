@@ -14,7 +14,7 @@ const MAX_TITLE_CHARS = 256;
 const MAX_DESCRIPTION_CHARS = 8_192;
 const MAX_URI_CHARS = 4_096;
 
-/** Told about every entry that is left out. */
+/** Notified of every entry that is left out. */
 export type Warn = (warning: string) => void;
 
 export function readTools(listed: readonly unknown[], warn: Warn): McpTool[] {

@@ -8,7 +8,7 @@ const HASH_CHARS = 8;
 /** Of a name that ends in a hash. */
 const CUT_NAME_CHARS = MAX_NAME_CHARS - HASH_CHARS - 1;
 
-/** `tool_<id without dashes>_<tool>`; where that does not fit what providers accept, cut to it and told apart by a hash. */
+/** `tool_<id without dashes>_<tool>`; where that does not fit what providers accept, cut to it and distinguished by a hash. */
 export function toolKey(serverId: string, toolName: string): string {
   const wanted = `tool_${serverId.replaceAll("-", "")}_${toolName}`;
   const allowed = wanted.replaceAll(/[^a-zA-Z0-9_-]/g, "_");

@@ -1,5 +1,5 @@
 // `step.prompt`: one durable step that submits a prompt to the workflow's agent, and one that waits for the answer. A
-// workflow that is replayed submits nothing again; a prompt is told apart by the step's name and its key.
+// workflow that is replayed submits nothing again; a prompt is identified by the step's name and its key.
 import type {
   SubmitMessagesOptions,
   SubmitMessagesResult,
@@ -222,8 +222,8 @@ async function cancel(step: WorkflowStep, name: string, call: () => Promise<unkn
   }
 }
 
-async function resultOf(agent: PromptAgent, told: PromptNotification, { output }: PromptOptions): Promise<unknown> {
-  const { submissionId, status, error } = told;
+async function resultOf(agent: PromptAgent, ended: PromptNotification, { output }: PromptOptions): Promise<unknown> {
+  const { submissionId, status, error } = ended;
   switch (status) {
     case "completed":
       break;
@@ -234,7 +234,7 @@ async function resultOf(agent: PromptAgent, told: PromptNotification, { output }
     default:
       throw new ThinkPromptFailedError(submissionId, error);
   }
-  const value = told.outputIsKept ? (await agent.inspectSubmission(submissionId))?.output : told.output;
+  const value = ended.outputIsKept ? (await agent.inspectSubmission(submissionId))?.output : ended.output;
   if (!output) return value ?? "";
   const validated = await output["~standard"].validate(value);
   if (validated.issues) throw new ThinkPromptValidationError(submissionId, validated.issues);

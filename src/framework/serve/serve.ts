@@ -239,7 +239,7 @@ function withAlarmLimits(bindings: readonly Binding[], limits: AlarmLimits): rea
   return [...bindings, { type: "text", name: ALARM_LIMITS_VARIABLE, value: JSON.stringify(limits) }];
 }
 
-/** Untrusted code can stop a process only where there is a loader: there agents are told when the last one was stopped. */
+/** Untrusted code can stop a process only where there is a loader: there agents learn when the last one was stopped. */
 function withFrozenBinding(bindings: readonly Binding[]): readonly Binding[] {
   if (!bindings.some(({ type }) => type === "loader")) return bindings;
   return [...bindings, { type: "secret", name: FROZEN_VARIABLE, value: "" }];

@@ -30,7 +30,7 @@ export function holdBack(root: string, classes: readonly string[]): void {
 /** What inspectors of a development server must have, by project. Never set for a build. */
 const inspectionKeys = new Map<string, string>();
 
-/** Read by agents: their clients are the developer's own, who is told why a provider failed. */
+/** Read by agents: their clients are the developer's own, who is shown why a provider failed. */
 const DEVELOPMENT_VARIABLE = "EVERTHINK_DEVELOPMENT";
 /** Projects that run in a development server of this process. */
 const developed = new Set<string>();

@@ -178,7 +178,7 @@ export class Stage {
   }
 
   record(effects: Readonly<Record<string, number>>, error: unknown): RunRecord {
-    const facts = readStoredTurns(this.object);
+    const stored = readStoredTurns(this.object);
     return {
       steps: this.steps,
       turns: [...this.#settled.values()].map((outcomes) => [...outcomes.values()]),
@@ -188,7 +188,7 @@ export class Stage {
       streamProblems: this.clients.flatMap((client, index) => streamProblems(client, index)),
       repeatedEnds: this.clients.flatMap(({ repeatedEnds }) => [...repeatedEnds]),
       historyProblems: [...this.#historyProblems],
-      openTurns: facts.openTurns,
+      openTurns: stored.openTurns,
       hasAlarm: this.object.host.alarm(this.object.agent, this.object.name) !== null,
       deaths: this.deaths,
       error

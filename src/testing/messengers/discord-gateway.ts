@@ -29,11 +29,11 @@ export class FakeDiscordGateway {
   /** Where clients connected to, oldest first. */
   readonly addresses: string[] = [];
   heartbeats = 0;
-  /** What clients are told to beat at. */
+  /** The heartbeat interval that clients are given. */
   heartbeatMs = 41_250;
   /** Of the server that listens. */
   url: string | undefined;
-  /** Where clients are told to resume. Default: the server that listens, or an address of Discord's. */
+  /** The address at which clients resume. Default: the server that listens, or an address of Discord's. */
   resumeUrl: string | undefined;
   /** False: heartbeats stay without an answer. */
   answersHeartbeats = true;
@@ -74,7 +74,7 @@ export class FakeDiscordGateway {
     for (const socket of this.#open) socket.deliver(frame);
   }
 
-  /** Sessions are forgotten: what resumes is told so. */
+  /** Sessions are forgotten: a client that resumes learns it. */
   forgetSessions(): void {
     this.#session += 1;
     this.#sent.length = 0;
