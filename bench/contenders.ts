@@ -2,7 +2,8 @@
 // opponents/, one folder per major of the AI SDK, so that neither a user's install nor this repository's pulls them in.
 import { join } from "node:path";
 
-export type ContenderName = "baseline" | "everthink" | "everthink-plugins" | "original-10" | "original-newest";
+export type ContenderName =
+  "baseline" | "everthink" | "everthink-plugins" | "everthink-core" | "original-10" | "original-newest";
 
 export interface Contender {
   name: ContenderName;
@@ -34,6 +35,7 @@ export const CONTENDERS: readonly Contender[] = [
     isOpponent: false,
     hasPlugins: true
   },
+  { name: "everthink-core", label: "core", entry: join(here, "workers", "everthink-core.ts"), isOpponent: false },
   {
     name: "original-10",
     label: "think 0.10",

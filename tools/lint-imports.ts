@@ -65,12 +65,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 ];
 
 /** The lists of capabilities see all of them, and so does the index that `everthink/agents` is. */
-const LISTS: readonly string[] = [
-  "src/agent/base-capabilities.ts",
-  "src/agent/capabilities.ts",
-  "src/agent/index.ts",
-  "src/think/capabilities.ts"
-];
+const LISTS: readonly string[] = ["src/agent/capabilities.ts", "src/agent/index.ts", "src/think/capabilities.ts"];
 
 /** Files that name the class of users in their types, as the code of users does. */
 const NAMES_THE_CLASS: readonly string[] = [

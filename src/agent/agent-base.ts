@@ -8,7 +8,6 @@ import { socketOf, type Connection } from "../host/connection.ts";
 import type { ConnectionContext } from "./connections/connections.ts";
 import { assertCallerMayChange } from "./connections/readonly.ts";
 import { getCurrentAgent } from "./context.ts";
-import { BASE_CAPABILITIES, type BaseMembers } from "./base-capabilities.ts";
 import { AgentEntry } from "./entry.ts";
 import { SqlError } from "./errors.ts";
 import { sessionAffinityOf } from "./identity.ts";
@@ -23,7 +22,7 @@ import { parentStub } from "./tree/parent.ts";
 import type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";
 import { passOn } from "./tree/agent-call.ts";
 import { wrapUserMethods } from "./wrap.ts";
-import { giveFields, install } from "../feature/members.ts";
+import { giveFields, markAsOwn } from "../feature/members.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 
 type SqlInput = string | number | boolean | null;
@@ -32,10 +31,6 @@ export abstract class AgentBase<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends DurableObject<Env> {
-  static {
-    install(this, BASE_CAPABILITIES);
-  }
-
   /** Settings of the class; name only what differs from the defaults. */
   static options?: AgentStaticOptions;
 
@@ -57,7 +52,7 @@ export abstract class AgentBase<
     entries.set(this, new AgentEntry(runtime));
     wrapUserMethods(this, AgentBase.prototype, enterInstance);
     building.set(this, constructed);
-    runtime.features.openBase(BASE_CAPABILITIES);
+    runtime.features.openWithAgent();
     giveFields(this);
   }
 
@@ -288,11 +283,7 @@ export abstract class AgentBase<
   }
 }
 
-export interface AgentBase<
-  Env = unknown,
-  State = unknown,
-  Props extends Record<string, unknown> = Record<string, unknown>
-> extends BaseMembers {}
+markAsOwn(AgentBase);
 
 const entries = new WeakMap<object, AgentEntry>();
 const building = new WeakMap<object, { done: boolean }>();

@@ -52,6 +52,8 @@ export interface RuntimeInit {
 export interface ConversationOfAgent {
   /** An event of any kind has reached the agent, which is up. Must be cheap, and must not throw. */
   entered(): void;
+  /** Saves a checkpoint of the running turn. */
+  stash(data: unknown): void;
 }
 
 export class AgentRuntime implements AgentCore, Services {
@@ -79,8 +81,6 @@ export class AgentRuntime implements AgentCore, Services {
   readonly life: FeatureLife;
   /** Of a class with a conversation: what it is made of, for the package's own modules. */
   conversation: ConversationOfAgent | undefined;
-  /** Whether the caller runs in a fiber of this agent. */
-  isInFiber: () => boolean = () => false;
   /** Where many objects share one process that wakes them all at once. */
   readonly #alarms: ProcessAlarms | undefined;
   readonly #className: string;

@@ -16,6 +16,8 @@ interface CapabilityInit<Members extends object> {
   readonly takeover?: readonly TakeoverPart[];
   /** Whether a start opens its feature. One that is not opened costs nothing. Default: yes. */
   readonly isUsed?: (agent: object) => boolean;
+  /** Its feature is opened with the agent itself and started before the conversation: its wakes count also when a start fails. */
+  readonly opensWithAgent?: boolean;
 }
 
 /** Values of the class that carry a capability's feature: only a class that has such values imports its code. */
@@ -33,6 +35,7 @@ export interface Capability<Has extends Feature = Feature, Members extends objec
   readonly requires: readonly Capability[];
   readonly takeover: readonly TakeoverPart[];
   readonly isUsed: (agent: object) => boolean;
+  readonly opensWithAgent: boolean;
   readonly open: ((features: Features) => Has) | undefined;
   readonly carried: Carried | undefined;
   /** The feature of an agent. Throws NotStartedError before there is a conversation that it needs. */
@@ -58,7 +61,7 @@ export function chatCapability<Has extends Feature = Feature, Members extends ob
 }
 
 function build<Has extends Feature, Members extends object>(
-  { name, members, requires = [], takeover = [], isUsed = () => true }: CapabilityInit<Members>,
+  { name, members, requires = [], takeover = [], isUsed = () => true, opensWithAgent = false }: CapabilityInit<Members>,
   open: ((features: Features) => Has) | undefined,
   carried?: Carried
 ): Capability<Has, Members> {
@@ -68,6 +71,7 @@ function build<Has extends Feature, Members extends object>(
     requires,
     takeover,
     isUsed,
+    opensWithAgent,
     open,
     carried,
     of: (agent) => servicesOf(agent).features.of(built),

@@ -13,7 +13,7 @@ import type { ChatServices, Services } from "./services.ts";
 /** Of this member at least it is known that it is there. */
 export type With<Member extends keyof Feature> = Feature & Required<Pick<Feature, Member>>;
 
-/** Where a feature stands: what every agent has, the conversation, capabilities in the order of their list, what joined later, its end. */
+/** Where a feature stands: what is opened with the agent, the conversation, capabilities in the order of their list, what joined later, its end. */
 const BASE = -2;
 const CONVERSATION = -1;
 const JOINED = 1e6;
@@ -39,12 +39,9 @@ export class Features {
 
   // ── The start ──
 
-  /**
-   * Opens features of every agent with the agent itself: their wakes count also when a start fails. They are started before
-   * the conversation.
-   */
-  openBase(capabilities: readonly Capability[]): void {
-    for (const capability of capabilities) this.#open(capability, BASE);
+  /** Opens the features whose wakes count also when a start fails. They are started before the conversation. */
+  openWithAgent(): void {
+    for (const capability of this.#capabilities) if (capability.opensWithAgent) this.#open(capability, BASE);
   }
 
   /** Before the user's `onStart`. What the conversation throws fails the start; any other feature is left out. */

@@ -36,7 +36,7 @@ import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript, type CountedTokens } from "../session/transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
-import { checkMessages, type MessagesInput } from "../feature/turn-input.ts";
+import { checkJson, checkMessages, type MessagesInput } from "../feature/turn-input.ts";
 
 /** What this module uses of the class. */
 export interface ThinkAgent extends Overrides, SessionAgent {
@@ -121,6 +121,10 @@ export class ThinkRuntime {
   /** An event of any kind has reached the agent, which is up. Records that are past their time go before it can see them. */
   entered(): void {
     this.#sweep(this.parts.journal);
+  }
+
+  stash(data: unknown): void {
+    this.parts.turns.stash(checkJson(data));
   }
 
   /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */

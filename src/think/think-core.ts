@@ -56,7 +56,7 @@ import { DEFAULT_SYSTEM_PROMPT } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { ThinkRuntime, thinkRuntimeOf, type ThinkAgent } from "./runtime.ts";
 import type { StreamCallback } from "../feature/stream-callback.ts";
-import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "../feature/turn-input.ts";
+import { checkMessages, type ChatInput, type MessagesInput } from "../feature/turn-input.ts";
 import { runtimeOf } from "../agent/runtime.ts";
 import { isOverridden, markAsOwn } from "../feature/members.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
@@ -293,10 +293,8 @@ export abstract class ThinkCore<
   }
 
   /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */
-  override stash(data: unknown): void {
-    const runtime = thinkRuntimeOf(this);
-    if (runtime.agent.isInFiber()) super.stash(data);
-    else runtime.parts.turns.stash(checkJson(data));
+  stash(data: unknown): void {
+    thinkRuntimeOf(this).stash(data);
   }
 
   /** Stops a running or waiting turn; an unknown id is nothing. */

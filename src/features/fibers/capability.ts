@@ -30,9 +30,12 @@ export class FiberMembers {
     return fibersOf(this).run(name, work, options);
   }
 
-  /** Saves a checkpoint of the fiber that is running. */
+  /** Saves a checkpoint of the fiber that is running; outside of fibers, of the turn. */
   stash(data: unknown): void {
-    fibersOf(this).stash(data);
+    const { conversation } = runtimeOf(this);
+    const all = fibersOf(this);
+    if (conversation && !all.isInside) conversation.stash(data);
+    else all.stash(data);
   }
 
   /** Starts a fiber with a record of its own, once per id or key, to be inspected later. */
@@ -80,11 +83,11 @@ export interface FibersFeature extends Feature {
 
 export const fibers = capability({
   name: "fibers",
+  opensWithAgent: true,
   members: FiberMembers,
   feature: (services): FibersFeature => {
     const runtime = runtimeOf(services.agent);
     const all = new Fibers(runtime, runtime.keepAlive);
-    runtime.isInFiber = () => all.isInside;
     // The agent is up, and can start fibers, also when those of an earlier process cannot be read.
     const failed = (error: unknown) => services.degrade("fiber-recovery", error);
     const claim = (): boolean => {

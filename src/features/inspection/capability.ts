@@ -6,7 +6,9 @@ import type { InspectionAccess } from "./inspect-http.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import { agentTools } from "../agent-tools/capability.ts";
 import { approvals } from "../approvals/capability.ts";
+import { fibers } from "../fibers/capability.ts";
 import { mcp } from "../mcp/capability.ts";
+import { queue } from "../queue/capability.ts";
 import { submissions } from "../submissions/capability.ts";
 import { scheduledTasks } from "../tasks/capability.ts";
 import { workspace } from "../workspace/capability.ts";
@@ -49,7 +51,7 @@ export class InspectionMembers {
 
 export const inspection = chatCapability({
   name: "inspection",
-  requires: [approvals, submissions, scheduledTasks, mcp, agentTools, workspace],
+  requires: [approvals, submissions, scheduledTasks, queue, fibers, mcp, agentTools, workspace],
   members: InspectionMembers,
   feature: inspectionFeature
 });

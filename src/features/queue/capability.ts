@@ -44,6 +44,7 @@ export class QueueMembers {
 
 export const queue = capability({
   name: "queue",
+  opensWithAgent: true,
   members: QueueMembers,
   feature: ({ agent }) => {
     const runtime = runtimeOf(agent);

@@ -51,6 +51,7 @@ export class ScheduleMembers {
 
 export const schedules = capability({
   name: "schedules",
+  opensWithAgent: true,
   members: ScheduleMembers,
   feature: ({ agent }) => new Schedules(runtimeOf(agent))
 });

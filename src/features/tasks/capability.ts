@@ -61,7 +61,7 @@ export class ScheduledTaskMembers {
 /** A class that declares none, and never did, has no table and no call for them. */
 export const scheduledTasks = chatCapability({
   name: "scheduled-tasks",
-  requires: [submissions],
+  requires: [schedules, submissions],
   members: ScheduledTaskMembers,
   feature: openScheduledTasks
 });

@@ -1,0 +1,7 @@
+// `everthink/core/agent-tools`: sub-agents as tools: of the parent (`agentTools`), and of an agent that may be such a child (`childRuns`).
+export {
+  agentTools,
+  childRuns,
+  type AgentToolsMembers,
+  type ChildRunMembers
+} from "../features/agent-tools/capability.ts";

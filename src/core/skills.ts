@@ -1,0 +1,2 @@
+// `everthink/core/skills`: Agent Skills.
+export { skills, type SkillsMembers } from "../features/skills/capability.ts";

@@ -1,0 +1,2 @@
+// `everthink/core/tasks`: recurring prompts and handlers.
+export { scheduledTasks, type ScheduledTaskMembers } from "../features/tasks/capability.ts";

@@ -1,0 +1,2 @@
+// `everthink/core/workspace`: files, their history, and bash.
+export { workspace, type WorkspaceMembers } from "../features/workspace/capability.ts";
