@@ -263,10 +263,7 @@ describe("classifyChatError", () => {
     ["transient", undefined]
   ] as const)("onChatError is given %s as %s", (classification, given) => {
     let received: unknown;
-    const onChatError: Overrides["onChatError"] = (error, context) => (
-      (received = context?.classification),
-      error
-    );
+    const onChatError: Overrides["onChatError"] = (error, context) => ((received = context?.classification), error);
     hooksOf({ onChatError }).describeFailure(provider, { ...stream, classification });
     expect(received).toBe(given);
   });
