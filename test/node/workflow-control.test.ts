@@ -166,6 +166,34 @@ test("getWorkflows lists by state, binding and metadata, page by page, newest fi
   expect((await office.look({ workflowName: "OTHER" })).ids).toEqual([]);
 });
 
+test.each([
+  { orderBy: "asc", pages: [["a", "b"], ["c", "d"], ["e"]] },
+  { orderBy: "desc", pages: [["e", "d"], ["c", "b"], ["a"]] }
+] as const)("getWorkflows goes on behind a cursor whose record was deleted meanwhile: $orderBy", async (row) => {
+  const { orderBy, pages } = row;
+  const { host } = open();
+  const office = await host.get(Office, "o");
+  for (const id of ["a", "b", "c", "d", "e"]) await office.start(id);
+  await host.idle();
+  const seen: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const { ids, nextCursor } = await office.look({ limit: 2, orderBy, ...(cursor !== undefined && { cursor }) });
+    seen.push(ids);
+    await office.deleteWorkflow(ids.at(-1) ?? "");
+    cursor = nextCursor ?? undefined;
+  } while (cursor !== undefined && seen.length <= pages.length);
+  expect(seen).toEqual(pages);
+});
+
+test("getWorkflows has nothing behind a cursor that is none", async () => {
+  const { host } = open();
+  const office = await host.get(Office, "o");
+  await office.start("a");
+  await host.idle();
+  expect(await office.look({ cursor: "page two" })).toEqual({ ids: [], total: 1, nextCursor: null });
+});
+
 test("deleteWorkflows forgets those that match, and no other", async () => {
   const { host } = open();
   const office = await host.get(Office, "o");

@@ -85,14 +85,15 @@ export class WorkflowControl {
   list({ limit = PAGE.default, cursor, orderBy = "desc", ...criteria }: WorkflowQuery = {}): WorkflowPage {
     const matching = this.#matching(criteria);
     const ordered = orderBy === "asc" ? matching : matching.toReversed();
-    const after = cursor === undefined ? 0 : ordered.findIndex(({ seq }) => String(seq) === cursor) + 1;
+    // By its number: the cursor's record may have been deleted since the page before.
+    const isBehind = (seq: number) => (orderBy === "asc" ? seq > Number(cursor) : seq < Number(cursor));
+    const rest = cursor === undefined ? ordered : ordered.filter(({ seq }) => isBehind(seq));
     const size = Math.min(Math.max(1, Math.trunc(limit) || PAGE.default), PAGE.max);
-    const page = ordered.slice(after, after + size);
-    const isLast = after + page.length >= ordered.length;
+    const page = rest.slice(0, size);
     return {
       workflows: page.map(toInfo),
       total: matching.length,
-      nextCursor: isLast ? null : String(page.at(-1)?.seq)
+      nextCursor: page.length === rest.length ? null : String(page.at(-1)?.seq)
     };
   }
 
