@@ -37,6 +37,33 @@ describe("a due row", () => {
     expect(world.alarmAt).toBeNull();
   });
 
+  test("whose method a deploy lost while it ran is said to be missing once, and runs when the method is back", async () => {
+    const seen: unknown[] = [];
+    const agent = boot({ ping: () => new Promise(() => undefined) });
+    const { id } = await agent.schedules.schedule(1, "ping", "hello");
+    world.nowMs += 1_007;
+    await world.advance(0);
+    world.crash();
+    const next = boot({});
+    await world.advance(3 * 86_400_000);
+    expect(world.eventsOf("schedule:callback_missing").map((event) => event.id)).toEqual([id]);
+    next.methods = { ping: (payload) => void seen.push(payload) };
+    await world.advance(3_600_000);
+    expect(seen).toEqual(["hello"]);
+    expect(world.count("cf_schedules")).toBe(0);
+  });
+
+  test("that took all memory, and whose method the next deploy lost, is said to be missing once", async () => {
+    const agent = boot({ ping: () => Promise.reject(new Error("Durable Object's isolate exceeded its memory limit")) });
+    const { id } = await agent.schedules.schedule(1, "ping");
+    await world.advance(20_000);
+    expect(world.eventsOf("schedule:error")).toHaveLength(1);
+    world.crash();
+    boot({});
+    await world.advance(3 * 86_400_000);
+    expect(world.eventsOf("schedule:callback_missing").map((event) => event.id)).toEqual([id]);
+  });
+
   test("whose method is away for a moment runs two minutes after its time at the latest", async () => {
     let calls = 0;
     const agent = boot({ ping: () => void calls++ });

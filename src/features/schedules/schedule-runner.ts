@@ -281,14 +281,14 @@ export class ScheduleRunner {
       this.#table.remove(row.seq);
       this.#emitError(row, new Error(`this.${callback} is not a function, for 30 days: the schedule is dropped.`), 0);
     } else {
-      if (row.due_ms <= timeMs) this.#core.emit("schedule:callback_missing", { callback, id, keptUntil });
+      if (!isKnownToWait(row)) this.#core.emit("schedule:callback_missing", { callback, id, keptUntil });
       if (!this.#missing.has(callback)) {
         console.error(`this.${callback} is not a function: its schedules wait for it, up to 30 days each.`);
       }
       this.#missing.add(callback);
       const waitMs = Math.min(Math.max(nowMs - timeMs, LOOK_AGAIN.minMs), LOOK_AGAIN.maxMs);
       // On the same minutes for all of them: one wake looks for many.
-      this.#table.postpone(row.seq, Math.ceil((nowMs + waitMs) / LOOK_AGAIN.minMs) * LOOK_AGAIN.minMs);
+      this.#table.markWaiting(row.seq, Math.ceil((nowMs + waitMs) / LOOK_AGAIN.minMs) * LOOK_AGAIN.minMs);
     }
     await this.#core.wakes.rearm();
   }
@@ -341,6 +341,11 @@ export class ScheduleRunner {
       console.warn(`The last run of interval "${callback}" never ended; it runs again once that run counts as hung.`);
     }
   }
+}
+
+/** `markWaiting` was the last to change the row: what else moves `due_ms` notes a start or a strike. Pure. */
+function isKnownToWait({ time_ms: timeMs, due_ms: dueMs, running_since: runningSince, strikes }: ScheduleRow): boolean {
+  return dueMs > timeMs && runningSince === null && strikes === 0;
 }
 
 function nextTime(timing: ScheduleTiming, nowMs: number): number | null {

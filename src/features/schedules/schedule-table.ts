@@ -139,9 +139,17 @@ export class ScheduleTable {
     );
   }
 
-  /** It did not start, and may at `dueMs`. */
-  postpone(seq: number, dueMs: number): void {
-    this.#table.change("UPDATE cf_schedules SET due_ms = ? WHERE seq = ?", dueMs, seq);
+  /**
+   * The class has no such method; it is looked for again at `dueMs`. Interrupted runs and strikes were of an earlier class:
+   * without them the row shows that its waiting is known (`isKnownToWait`).
+   */
+  markWaiting(seq: number, dueMs: number): void {
+    this.#table.change(
+      `UPDATE cf_schedules SET due_ms = ?, strikes = 0, running_since = NULL, unended_starts = 0, unended_since = NULL
+       WHERE seq = ?`,
+      dueMs,
+      seq
+    );
   }
 
   /** The run ended without a verdict on the row: it stays and may start again at `dueMs`. */
