@@ -104,7 +104,7 @@ export abstract class AgentBase<
   onError(connection: Connection, error: unknown): MaybePromise<void>;
   onError(...args: [error: unknown] | [connection: Connection, error: unknown]): MaybePromise<void> {
     const error = args.length === 2 ? args[1] : args[0];
-    console.error(`Error in ${runtimeOf(this).label}:`, error);
+    console.error(`Error in ${runtimeOf(this).labelFor(error)}:`, error);
     throw error;
   }
 

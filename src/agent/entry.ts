@@ -48,7 +48,7 @@ export class AgentEntry {
       return await this.#runtime.activation.enter(() => this.#respond(request));
     } catch (error) {
       if (error instanceof AgentDestroyedError) return this.#refuseDestroyed(request);
-      console.error("A request failed:", error);
+      console.error(`${this.#runtime.labelFor(error)}: a request failed:`, error);
       return isUpgrade(request) ? this.#refuseUpgrade() : new Response("Internal Server Error", { status: 500 });
     }
   }
@@ -88,7 +88,7 @@ export class AgentEntry {
   #accept(attachment: ConnectionAttachment, connect: (socket: ConnectionSocket) => Promise<void>): Response {
     const { socket, response } = this.#runtime.sockets.accept(attachment);
     const connected = connect(socket).catch((error: unknown) => {
-      console.error("A connection could not be set up:", error);
+      console.error(`${this.#runtime.labelFor(error)}: a connection could not be set up:`, error);
       refuse(socket, SETUP_FAILED);
     });
     this.#settled.set(socket, connected);
@@ -160,7 +160,7 @@ export class AgentEntry {
       else await this.#forward(socket, event.forward);
     } catch (error) {
       if (error instanceof AgentDestroyedError) socket.close(DESTROYED.code, DESTROYED.reason);
-      else console.error("A socket event failed:", error);
+      else console.error(`${this.#runtime.labelFor(error)}: a socket event failed:`, error);
     }
   }
 
@@ -201,7 +201,7 @@ export class AgentEntry {
     try {
       this.#runtime.state.set(next, connection);
     } catch (error) {
-      console.error("A client's state update was rejected:", error);
+      console.error(`${this.#runtime.labelFor(error)}: a client's state update was rejected:`, error);
       refuse("State update rejected");
     }
   }

@@ -4,6 +4,7 @@ import { platformOf } from "#platform";
 import { happensWithin } from "../host/deadline.ts";
 import { openFacets, type FacetProps } from "../host/facets.ts";
 import { Activation, openLifecycle, type Lifecycle } from "../host/activation.ts";
+import { isDatabaseError } from "../host/platform-errors.ts";
 import type { Alarm, Clock, Ids, Sockets, Sql } from "../host/ports.ts";
 import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
 import { openSchema, type MetaRow } from "../host/schema.ts";
@@ -84,6 +85,7 @@ export class AgentRuntime implements AgentCore, Services {
   /** Where many objects share one process that wakes them all at once. */
   readonly #alarms: ProcessAlarms | undefined;
   readonly #className: string;
+  readonly #file: string;
   readonly #storedIdentity: string | null;
   /** Set in the process that took the object over. */
   readonly #takenOver: TakeoverReport | undefined;
@@ -106,7 +108,7 @@ export class AgentRuntime implements AgentCore, Services {
     this.ids = ids;
     this.#alarms = processAlarms(process, init.env);
     this.alarm = openAlarm(ctx.storage, {
-      failed: (error) => console.error(`${this.label}: the alarm could not be changed:`, error),
+      failed: (error) => console.error(`${this.storageLabel}: the alarm could not be changed:`, error),
       ...(this.#alarms && { shared: { alarms: this.#alarms, now: () => clock.now() } })
     });
     this.sockets = openSockets(ctx);
@@ -114,6 +116,8 @@ export class AgentRuntime implements AgentCore, Services {
     this.options = resolveOptions(init.options);
     this.sql = openSql(ctx.storage);
     const facet = (ctx.props as Partial<FacetProps> | undefined)?.everthink as FacetIdentity | undefined;
+    // Sub-agents have the id of their root, and files that are numbered: `<id>.1.sqlite`.
+    this.#file = `${ctx.id.toString()}${facet === undefined ? "" : ".*"}.sqlite`;
     const meta = this.#openSchema(facet !== undefined);
     this.#isCondemned = meta.condemned === 1;
     this.#storedIdentity = meta.identity;
@@ -135,7 +139,9 @@ export class AgentRuntime implements AgentCore, Services {
       this.sql,
       () => clock.now(),
       ({ table, key, error }) => {
-        console.error(`${this.label}: row ${key} of ${table} cannot be read and is kept in cf_quarantine: ${error}`);
+        console.error(
+          `${this.storageLabel}: row ${key} of ${table} cannot be read and is kept in cf_quarantine: ${error}`
+        );
         this.emit("storage:row:quarantined", { table, key, error });
       }
     );
@@ -188,6 +194,16 @@ export class AgentRuntime implements AgentCore, Services {
       // Addressed by a raw id, or not open yet: a take-over sets the alarm before it reads the name.
       return this.#className;
     }
+  }
+
+  /** How log lines about the agent's database name it: with the file that `workerd` keeps the object in. */
+  get storageLabel(): string {
+    return `${this.label} (${this.#file})`;
+  }
+
+  /** The label for a line about this error. */
+  labelFor(error: unknown): string {
+    return isDatabaseError(error) ? this.storageLabel : this.label;
   }
 
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
@@ -249,7 +265,7 @@ export class AgentRuntime implements AgentCore, Services {
   background(work: Promise<unknown>): void {
     this.lifecycle.waitUntil(
       work.catch((error: unknown) => {
-        if (!this.isGone) console.error(`${this.label}: background work failed:`, error);
+        if (!this.isGone) console.error(`${this.labelFor(error)}: background work failed:`, error);
       })
     );
   }
@@ -353,7 +369,7 @@ export class AgentRuntime implements AgentCore, Services {
   degrade(step: string, error: unknown): void {
     if (this.#degradations.some((known) => known.step === step)) return;
     this.#degradations.push({ step, error: errorMessage(error) });
-    console.error(`${this.label}: the start step "${step}" failed; the agent is up without it.`, error);
+    console.error(`${this.labelFor(error)}: the start step "${step}" failed; the agent is up without it.`, error);
     this.emit("chat:onstart:degraded", { step, error: errorMessage(error) });
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   classifyError,
+  isDatabaseError,
   isOutOfMemory,
   isPlatformTransient,
   isRetryable,
@@ -88,4 +89,16 @@ describe("the named questions agree with the kinds", () => {
     expect(isRetryable(failure("Durable Object is overloaded.", { retryable: true }))).toBe(false);
     expect(isRetryable(undefined)).toBe(false);
   });
+});
+
+test.each([
+  ["database or disk is full: SQLITE_FULL", true],
+  ["database or disk is full", true],
+  ["SQL query failed: database disk image is malformed", true],
+  ["no such table: notes: SQLITE_ERROR", true],
+  ["The database of customers is locked away", false],
+  ["boom", false]
+])("%s comes from the database: %s", (message, isOfDatabase) => {
+  expect(isDatabaseError(failure(message))).toBe(isOfDatabase);
+  expect(isDatabaseError(wrapped(failure(message), 3))).toBe(isOfDatabase);
 });

@@ -26,6 +26,8 @@ const OVERFLOW = [
   /(?:^|: )string or blob too big\b/i,
   /(?:^|: )database or disk is full\b/i
 ];
+/** Texts of SQLite itself, with or without the name of its code. */
+const DATABASE = [/\bSQLITE_[A-Z]+\b/, /(?:^|: )database (?:or disk is full|disk image is malformed|is locked)\b/i];
 
 /** What an error means. Total: anything can be thrown, and anything gets an answer. */
 export function classifyError(error: unknown): ErrorKind {
@@ -55,6 +57,11 @@ export function isPlatformTransient(error: unknown): boolean {
 export function isRetryable(error: unknown): boolean {
   const links = chain(error);
   return links.some((link) => flag(link, "retryable") === true) && !isOverloaded(links);
+}
+
+/** The object's database reports it, whatever the reason: a full disk, a damaged file, a wrong statement. */
+export function isDatabaseError(error: unknown): boolean {
+  return chain(error).some((link) => matches(link, DATABASE));
 }
 
 export function isOutOfMemory(error: unknown): boolean {

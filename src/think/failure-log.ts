@@ -19,8 +19,8 @@ const MAX_MESSAGE_CHARS = 500;
 export const MAX_REMEMBERED = 100;
 
 export interface FailureLogInit {
-  /** Which agent this is; it may not have a name. */
-  readonly agent: () => string;
+  /** How a line about this error names the agent. */
+  readonly agent: (error: unknown) => string;
   readonly write?: (line: string) => void;
   /** As the class has set it. */
   readonly contextOverflow?: () => ContextOverflowOptions | undefined;
@@ -39,14 +39,14 @@ export class FailureLog {
     const request = context.requestId === undefined ? "" : `, request ${cut(context.requestId, 100)}`;
     const overflow = this.#init.contextOverflow?.();
     const { code, detail } = read(error, (thrown) => details(thrown, overflow));
-    const head = `${this.#init.agent()}: a turn failed at stage "${context.stage}" (${code}${request})`;
+    const head = `${this.#init.agent(error)}: a turn failed at stage "${context.stage}" (${code}${request})`;
     this.#log(head, `${context.stage} ${code}`, detail);
   }
 
   /** A tool threw. The turn goes on: the model reads the message of the error. */
   toolFailed(error: unknown, call: { readonly toolName: string; readonly requestId: string }): void {
     const tool = cut(call.toolName, 100);
-    const head = `${this.#init.agent()}: the tool "${tool}" failed (request ${cut(call.requestId, 100)})`;
+    const head = `${this.#init.agent(error)}: the tool "${tool}" failed (request ${cut(call.requestId, 100)})`;
     const { detail } = read(error, (thrown) => `${whatHappened(thrown)} ${TOOL_ERRORS}`);
     this.#log(head, `tool ${tool}`, detail);
   }
@@ -54,7 +54,7 @@ export class FailureLog {
   /** An action failed, in a turn or after it. Its output tells the model no more than the error's name and message. */
   actionFailed(error: unknown, call: FailedAction): void {
     const action = cut(call.action, 100);
-    const head = `${this.#init.agent()}: the action "${action}" failed (request ${cut(call.requestId, 100)})`;
+    const head = `${this.#init.agent(error)}: the action "${action}" failed (request ${cut(call.requestId, 100)})`;
     const { detail } = read(error, (thrown) => `${whatHappened(thrown)} ${ACTION_ERRORS}`);
     this.#log(head, `action ${action}`, detail);
   }

@@ -198,7 +198,7 @@ export class ThinkRuntime {
       blobs: new Blobs(sql),
       setAside: quarantine,
       get label() {
-        return agent.label;
+        return agent.storageLabel;
       },
       now: () => clock.now(),
       pause: () => clock.sleep(0),
@@ -248,7 +248,7 @@ export class ThinkRuntime {
       prepare: () => (this.session.hasThreshold ? this.session.compactIfDue() : undefined),
       now: () => this.agent.clock.now(),
       isDevelopment: () => isDevelopment(this.agent.env),
-      agentName: () => this.agent.label
+      agentLabel: (error) => this.agent.labelFor(error)
     });
   }
 
@@ -317,7 +317,7 @@ export class ThinkRuntime {
     try {
       journal.retention.sweepDue(this.agent.clock.now());
     } catch (error) {
-      console.error(`${this.agent.label} could not delete records that are past their time:`, error);
+      console.error(`${this.agent.storageLabel} could not delete records that are past their time:`, error);
     }
   }
 

@@ -46,7 +46,7 @@ function hooksOf(overrides: Partial<Overrides>, more: { inside?: boolean; entere
     prepare: () => undefined,
     now: () => 0,
     isDevelopment: () => false,
-    agentName: () => "Test"
+    agentLabel: () => "Test"
   });
 }
 

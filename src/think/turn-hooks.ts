@@ -77,8 +77,8 @@ export interface TurnHooksInit {
   readonly now: () => number;
   /** Clients are developers. */
   readonly isDevelopment: () => boolean;
-  /** For the log. */
-  readonly agentName: () => string;
+  /** How a log line about this error names the agent. */
+  readonly agentLabel: (error: unknown) => string;
 }
 
 export class UserTurnHooks implements TurnHooks {
@@ -92,7 +92,7 @@ export class UserTurnHooks implements TurnHooks {
     this.#init = init;
     this.#recovery = init.recovery;
     this.#log = new FailureLog({
-      agent: init.agentName,
+      agent: init.agentLabel,
       contextOverflow: () => init.overrides.contextOverflow
     });
   }

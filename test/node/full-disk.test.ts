@@ -111,13 +111,15 @@ describe.each(Object.entries(WAYS))("an agent that %s when the disk is full", (w
     expect(end).toMatchObject({ error: true });
     const stored = host.sql(Subject, "a", "SELECT 1 FROM cf_journal WHERE body LIKE '%u-r1%'");
     expect(stored).toEqual([]);
-    expect(lines().at(-1)).toMatch(/^Subject "a": .*\(request-not-stored, request r1\).*disk is full/);
+    expect(lines().at(-1)).toMatch(
+      /^Subject "a" \([0-9a-f]{64}\.sqlite\): .*\(request-not-stored, request r1\).*disk is full/
+    );
   });
 
-  test("names itself in every line it logs about its storage", async () => {
+  test("names itself and its file in every line it logs about its storage", async () => {
     await host.fetch("/agents/subject/a/get-messages");
     await host.idle();
-    for (const line of lines()) expect(line).toMatch(/^Subject "a"/);
+    for (const line of lines()) expect(line).toMatch(/^Subject "a" \([0-9a-f]{64}\.sqlite\)/);
     expect(lines().length).toBe(way === "is in memory" ? 0 : way === "starts again" ? 1 : 2);
   });
 });
@@ -136,23 +138,32 @@ test("when there is space again, the next question is answered and nothing was l
   expect(await agent.pendingApprovals()).toHaveLength(1);
 });
 
-test("a row that cannot be read is logged with the agent and its table", async () => {
+test("a row that cannot be read is logged with the agent, its file and its table", async () => {
   const host = await filled();
   await host.restart();
   host.sql(Subject, "a", "UPDATE cf_state SET json = '{'");
   await host.connect("/agents/subject/a");
   await host.idle();
   expect(lines()).toEqual([
-    expect.stringMatching(/^Subject "a": row 1 of cf_state cannot be read and is kept in cf_quaran/)
+    expect.stringMatching(
+      /^Subject "a" \([0-9a-f]{64}\.sqlite\): row 1 of cf_state cannot be read and is kept in cf_quaran/
+    )
   ]);
 });
 
-test("an error of user code, such as a failed statement, is logged with the agent", async () => {
+test("an error of user code is logged with the agent, and one of its database with the file", async () => {
   const host = open([]);
   vi.spyOn(Subject.prototype, "onRequest").mockImplementation(function (this: Subject) {
-    return Response.json(this.sql`SELECT * FROM no_such_table`);
+    if (this.name === "a") return Response.json(this.sql`SELECT * FROM no_such_table`);
+    throw new Error("of the page");
   });
-  await host.fetch("/agents/subject/a/page").catch(() => undefined);
+  for (const name of ["a", "b"]) await host.fetch(`/agents/subject/${name}/page`).catch(() => undefined);
   await host.idle();
-  expect(lines()).toContainEqual(expect.stringMatching(/^Error in Subject "a": SqlError: .*no_such_table/));
+  expect(lines()).toContainEqual(
+    expect.stringMatching(/^Error in Subject "a" \([0-9a-f]{64}\.sqlite\): SqlError: .*no_such_table/)
+  );
+  expect(lines()).toContainEqual(expect.stringMatching(/^Error in Subject "b": Error: of the page/));
+  expect(lines()).toContainEqual(
+    expect.stringMatching(/^Subject "a" \([0-9a-f]{64}\.sqlite\): a request failed: SqlError: .*no_such_table/)
+  );
 });

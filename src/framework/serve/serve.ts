@@ -129,7 +129,7 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
 
 /** Once per start, before workerd opens anything: afterwards nothing is left to tell it from. */
 function warnOfLostCommits(dataFolder: string, log: Log): void {
-  const warning = lostCommitsWarning(findLostCommits(dataFolder));
+  const warning = lostCommitsWarning(dataFolder, findLostCommits(dataFolder));
   if (warning !== undefined) log.warn(warning);
   forgetOpenLogs(dataFolder);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findLostCommits, listOpenLogs, LOG_LIST } from "./wal-check.ts";
+import { findLostCommits, listOpenLogs, LOG_LIST, lostCommitsWarning } from "./wal-check.ts";
 
 /** When the server ended, in seconds. */
 const ENDED_AT = 1_700_000_000;
@@ -55,4 +55,20 @@ test("a log that another program has put into the database is not missed", () =>
   database.close();
   expect(existsSync(`${file}-wal`)).toBe(false);
   expect(findLostCommits(folder)).toEqual([]);
+});
+
+test("the warning names the agent of a file that still knows it, and opens nothing beside the file", () => {
+  const database = new DatabaseSync(file);
+  database.exec("PRAGMA journal_mode = WAL; CREATE TABLE cf_meta (id INTEGER, identity TEXT)");
+  database.prepare("INSERT INTO cf_meta VALUES (1, ?)").run(JSON.stringify({ name: 'ada "a"', parentPath: [] }));
+  database.close();
+  const lost = [
+    { file: "Clerk/object.sqlite", problem: "missing" as const },
+    { file: "Clerk/unknown.sqlite", problem: "damaged" as const }
+  ];
+  expect(lostCommitsWarning(folder, lost)).toContain(
+    'Clerk/object.sqlite-wal of the agent "ada \\"a\\"" is missing, Clerk/unknown.sqlite-wal is damaged.'
+  );
+  expect(["-wal", "-shm"].filter((end) => existsSync(`${file}${end}`))).toEqual([]);
+  expect(lostCommitsWarning(folder, [])).toBeUndefined();
 });

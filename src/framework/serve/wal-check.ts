@@ -3,6 +3,7 @@
 // from what else is there: the log's index, its checksums, and the list of logs that the last run left behind.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readAgentName } from "./agent-name.ts";
 import { OWN_FOLDER } from "./data-lock.ts";
 import { logProblem, readLog, readLogIndex, type LogIndex, type LogProblem } from "./wal-file.ts";
 
@@ -71,10 +72,13 @@ export function forgetOpenLogs(dataFolder: string): void {
   rmSync(join(dataFolder, LOG_LIST), { force: true });
 }
 
-/** What to tell the operator; undefined when nothing was lost. */
-export function lostCommitsWarning(lost: readonly LostCommits[]): string | undefined {
+/** What to tell the operator; undefined when nothing was lost. Names the agents whose names are in what is left. */
+export function lostCommitsWarning(dataFolder: string, lost: readonly LostCommits[]): string | undefined {
   if (lost.length === 0) return undefined;
-  const named = lost.slice(0, NAMED_OBJECTS).map(({ file, problem }) => `${file}-wal is ${problem}`);
+  const named = lost.slice(0, NAMED_OBJECTS).map(({ file, problem }) => {
+    const name = readAgentName(join(dataFolder, file), "as it is");
+    return `${file}-wal${name === undefined ? "" : ` of the agent ${JSON.stringify(name)}`} is ${problem}`;
+  });
   const more = lost.length > NAMED_OBJECTS ? `, and ${lost.length - NAMED_OBJECTS} more` : "";
   return (
     `Data may be lost: ${named.join(", ")}${more}. These files hold what was written last; the objects go on with what ` +

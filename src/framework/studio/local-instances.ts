@@ -4,8 +4,7 @@
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { isObject, parseJson } from "../../util/json.ts";
+import { readAgentName } from "../serve/agent-name.ts";
 
 /** Without children, which have a number: `<id>.1.sqlite`. */
 const ROOT_OBJECT = /^[0-9a-f]{64}\.sqlite$/;
@@ -39,7 +38,7 @@ export class InstanceNames {
     const instances: LocalInstance[] = [];
     const budget = { leftBytes: MAX_COPIED_BYTES };
     for (const { file, ...rest } of files.slice(0, MAX_INSTANCES)) {
-      const name = this.#byFile.get(file) ?? (await nameOf(file, rest.sizeBytes, budget));
+      const name = this.#byFile.get(file) ?? nameOf(file, rest.sizeBytes, budget);
       if (name === undefined) continue;
       this.#byFile.set(file, name);
       instances.push({ name, ...rest });
@@ -59,44 +58,23 @@ function objectFiles(folder: string): ObjectFile[] {
   });
 }
 
-async function nameOf(file: string, sizeBytes: number, budget: { leftBytes: number }): Promise<string | undefined> {
-  const url = pathToFileURL(file);
-  // Nothing is locked, and no log is opened or made: the server that has the file open does not notice.
-  url.searchParams.set("immutable", "1");
-  const name = await readName(url);
+function nameOf(file: string, sizeBytes: number, budget: { leftBytes: number }): string | undefined {
+  const name = readAgentName(file, "as it is");
   if (name !== undefined || sizeBytes > budget.leftBytes) return name;
   budget.leftBytes -= sizeBytes;
   return readCopy(file);
 }
 
-async function readCopy(file: string): Promise<string | undefined> {
+function readCopy(file: string): string | undefined {
   const scratch = mkdtempSync(join(tmpdir(), "everthink-studio-"));
   try {
     const copy = join(scratch, "object.sqlite");
     for (const suffix of ["", "-wal"]) if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix);
-    return await readName(pathToFileURL(copy));
+    return readAgentName(copy, "with its log");
   } catch {
     // The object was deleted meanwhile.
     return undefined;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
-  }
-}
-
-async function readName(url: URL): Promise<string | undefined> {
-  const { DatabaseSync } = await import("node:sqlite");
-  try {
-    const database = new DatabaseSync(url, { readOnly: url.searchParams.has("immutable") });
-    try {
-      const row = database.prepare("SELECT identity FROM cf_meta WHERE id = 1").get();
-      const identity = typeof row?.["identity"] === "string" ? parseJson(row["identity"]) : undefined;
-      const name: unknown = identity?.ok && isObject(identity.value) ? identity.value["name"] : undefined;
-      return typeof name === "string" ? name : undefined;
-    } finally {
-      database.close();
-    }
-  } catch {
-    // No agent's object, or one that is being written just now: the next request asks again.
-    return undefined;
   }
 }
