@@ -31,10 +31,10 @@ function server(instances: Readonly<Record<string, Instances>>) {
   return fetched;
 }
 
-function config(agent: string | null, agents = AGENTS) {
+function config(agent: string | null, instance: string | null) {
   return {
-    target: { origin: "http://localhost", prefix: "agents", agent, instance: "default" },
-    agents,
+    target: { origin: "http://localhost", prefix: "agents", agent, instance },
+    agents: AGENTS,
     canWrite: false
   };
 }
@@ -48,11 +48,21 @@ function active(times: Readonly<Record<string, number>>): Instances {
 }
 
 test.each([
-  ["the agent that the command named", "directory", { assistant: named("a") }, "directory/default"],
-  ["the newest instance", null, { assistant: named("user/42", "a") }, "assistant/user%2F42"],
-  ["an instance of another agent", null, { assistant: named(), directory: named("main") }, "directory/main"],
+  ["what the command named", "directory", "main/1", { directory: named("a") }, "directory/main%2F1"],
+  [
+    "the instance of the named agent that was active last",
+    "assistant",
+    null,
+    { assistant: active({ a: 5, b: 3 }), directory: active({ main: 9 }) },
+    "assistant/a"
+  ],
+  ["none, where the named agent has stored nothing", "assistant", null, { assistant: named() }, ""],
+  ["default of the named agent, where instances are not known", "directory", null, {}, "directory/default"],
+  ["the newest instance", null, null, { assistant: named("user/42", "a") }, "assistant/user%2F42"],
+  ["an instance of another agent", null, null, { assistant: named(), directory: named("main") }, "directory/main"],
   [
     "the one that was active last, of whichever agent",
+    null,
     null,
     { assistant: active({ a: 5, b: 3 }), directory: active({ main: 9, old: 1 }) },
     "directory/main"
@@ -60,14 +70,15 @@ test.each([
   [
     "the one that was active last, also of the first agent",
     null,
+    null,
     { assistant: active({ a: 9 }), directory: active({ main: 8 }) },
     "assistant/a"
   ],
-  ["the first agent's, where instances are not known", null, {}, "assistant/default"],
-  ["none, where nothing is stored", null, { assistant: named(), directory: named() }, ""]
-])("the page begins at %s", async (_name, agent, instances, address) => {
+  ["the first agent's, where instances are not known", null, null, {}, "assistant/default"],
+  ["none, where nothing is stored", null, null, { assistant: named(), directory: named() }, ""]
+])("the page begins at %s", async (_name, agent, instance, instances, address) => {
   server(instances);
-  expect(await startAddress(config(agent))).toBe(address);
+  expect(await startAddress(config(agent, instance))).toBe(address);
 });
 
 test("without an instance no agent is asked: the request would make one", async () => {

@@ -15,7 +15,8 @@ export interface StudioConfig {
     readonly origin: string;
     readonly prefix: string;
     readonly agent: string | null;
-    readonly instance: string;
+    /** Null: the command named none. */
+    readonly instance: string | null;
   };
   readonly agents: readonly { readonly id: string; readonly label: string }[];
   readonly canWrite: boolean;
@@ -62,17 +63,19 @@ export async function readInstances(agent: string): Promise<Instances> {
 /** Agents that are looked through for an instance. */
 const SEARCHED_AGENTS = 20;
 
+/** Asked for where it is not known which instances there are; the other commands begin with it, too. */
+const USUAL_INSTANCE = "default";
+
 /**
- * Where the page begins: at what the command named, otherwise at the instance on this machine that was active last, whichever
- * agent's it is. Empty: none has stored anything yet, and asking for one would make it.
+ * Where the page begins: at the instance that the command named, otherwise at the one on this machine that was active last,
+ * of the agent that the command named or of any. Empty: none has stored anything yet, and asking for one would make it.
  */
 export async function startAddress({ target, agents }: StudioConfig): Promise<string> {
   const { agent, instance } = target;
-  const first = `${agent ?? agents[0]?.id ?? "assistant"}/${encodeURIComponent(instance)}`;
-  if (agent !== null || agents.length === 0) return first;
-  const lists = await Promise.all(
-    agents.slice(0, SEARCHED_AGENTS).map(async ({ id }) => ({ id, ...(await readInstances(id)) }))
-  );
+  const first = `${agent ?? agents[0]?.id ?? "assistant"}/${encodeURIComponent(instance ?? USUAL_INSTANCE)}`;
+  if (instance !== null) return first;
+  const searched = agent === null ? agents.slice(0, SEARCHED_AGENTS).map(({ id }) => id) : [agent];
+  const lists = await Promise.all(searched.map(async (id) => ({ id, ...(await readInstances(id)) })));
   if (lists.every(({ instances }) => instances === undefined)) return first;
   // Each list is newest first.
   const newest = lists

@@ -9,14 +9,15 @@ const environment = { EVERTHINK_INSPECTION_KEY: "of-the-environment" };
 const nothing = discoverThinkApp({ files: [] });
 
 function parsed(...args: string[]) {
-  return studioArguments(parseCommandLine(args, STUDIO), { manifest: nothing, environment });
+  return studioArguments(parseCommandLine(args, STUDIO), { manifest: nothing, environment, root: "/app" });
 }
 
 test("without options it reads the agents of a dev server, and only reads", () => {
   expect(parsed()).toEqual({
     agent: undefined,
     agents: [],
-    instance: "default",
+    instance: undefined,
+    project: { root: "/app", agents: [] },
     port: 4321,
     canWrite: false,
     target: { origin: "http://localhost:5173", prefix: "agents", token: "of-the-environment", query: {} }
@@ -37,8 +38,18 @@ test.each(origins)("%j is %s", (args, origin) => expect(parsed(...args).target.o
 
 test("agents of the project are offered, and one is named by its class too", () => {
   const manifest = discoverThinkApp({ files: ["agents/support.ts", "agents/sales.ts"], routePrefix: "/api" });
-  const ask = (...args: string[]) => studioArguments(parseCommandLine(args, STUDIO), { manifest, environment });
+  const ask = (...args: string[]) =>
+    studioArguments(parseCommandLine(args, STUDIO), { manifest, environment, root: "/app" });
   expect(ask()).toMatchObject({ agent: undefined, agents: ["sales", "support"], target: { prefix: "api" } });
+  const project = {
+    root: "/app",
+    agents: ["Sales", "Support"].map((name) => expect.objectContaining({ id: name.toLowerCase() }))
+  };
+  expect(ask("support")).toMatchObject({ agent: "support", instance: undefined, project });
+  // Another server keeps its objects elsewhere.
+  for (const other of ["--url=https://app.example.com", "--host=localhost:8787"]) {
+    expect(ask("support", other).project).toBeUndefined();
+  }
   expect(ask("ThinkAgent_Support")).toMatchObject({ agent: "support", agents: ["sales", "support"] });
   expect(ask("Other")).toMatchObject({ agent: "other", agents: ["other", "sales", "support"] });
 });

@@ -1,4 +1,5 @@
 // `everthink studio`: what was typed to one plain value, then Studio until a signal.
+import { resolve } from "node:path";
 import { INSPECTION_VARIABLE, type StudioArguments } from "../../framework/studio/studio-arguments.ts";
 import { openStudio } from "../../framework/studio/studio-command.ts";
 import { STUDIO_PORT } from "../../framework/studio/studio-server.ts";
@@ -13,21 +14,33 @@ const HIGHEST_PORT = 65_535;
 export async function runStudio(parsed: ParsedArguments, context: CliContext): Promise<number> {
   const options = studioArguments(parsed, {
     manifest: localManifest(parsed, context),
-    environment: context.environment
+    environment: context.environment,
+    root: resolve(context.cwd, parsed.text("root") ?? ".")
   });
   await openStudio(options, { folder: context.place.studioFolder, say: context.print, stop: context.signal });
   return 0;
 }
 
+interface Surroundings {
+  readonly manifest: RoutedManifest;
+  readonly environment: CliContext["environment"];
+  /** The project's folder. */
+  readonly root: string;
+}
+
 /** Pure. Throws CommandUsageError. */
 export function studioArguments(
   parsed: ParsedArguments,
-  { manifest, environment }: { readonly manifest: RoutedManifest; readonly environment: CliContext["environment"] }
+  { manifest, environment, root }: Surroundings
 ): StudioArguments {
-  const [agent, instance = "default"] = parsed.positionals;
+  const [agent, instance] = parsed.positionals;
   const segment = agent === undefined ? undefined : agentSegment(manifest, agent);
-  const offered = manifest.agents.filter(({ kind }) => kind === "top-level").map(({ id }) => id);
+  const agents = manifest.agents.filter(({ kind }) => kind === "top-level");
+  const offered = agents.map(({ id }) => id);
+  // Another server than everthink dev keeps its objects elsewhere.
+  const isDevelopment = parsed.text("url") === undefined && parsed.text("host") === undefined;
   return {
+    project: isDevelopment ? { root, agents: agents.map(({ id, className }) => ({ id, className })) } : undefined,
     agent: segment,
     agents: segment === undefined || offered.includes(segment) ? offered : [segment, ...offered],
     instance,

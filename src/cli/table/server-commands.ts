@@ -80,7 +80,10 @@ export const STUDIO: CommandDefinition = {
   ],
   arguments: [
     { name: "agent", text: "id, class or binding of an agent; those of the project are offered without it" },
-    { name: "instance", text: "default; which object of the agent" }
+    {
+      name: "instance",
+      text: "which object of the agent; without it the one active last, default for another server than everthink dev"
+    }
   ],
   options: {
     ...CONNECTION_OPTIONS,

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, expect, test } from "vitest";
 import { DevStudio, type DevelopedApp } from "./dev-studio.ts";
+import { openStudio } from "./studio-command.ts";
 
 let root: string;
 let app: Server;
@@ -34,12 +35,44 @@ const developed = (origin?: string): DevelopedApp => ({
   canWrite: false
 });
 
-test("Studio of a development server asks its agents with the key, and knows their instances", async () => {
+/** The database of an object, as the development server keeps it. */
+function storeObject(name: string): void {
   const folder = join(root, ".wrangler/state/v3/do/my-app-Assistant");
   mkdirSync(folder, { recursive: true });
   const database = new DatabaseSync(join(folder, `${"a".repeat(64)}.sqlite`));
-  database.exec(`CREATE TABLE cf_meta (id INTEGER, identity TEXT); INSERT INTO cf_meta VALUES (1, '{"name":"main"}')`);
+  database.exec("CREATE TABLE cf_meta (id INTEGER, identity TEXT)");
+  database.prepare("INSERT INTO cf_meta VALUES (1, ?)").run(JSON.stringify({ name }));
   database.close();
+}
+
+test("everthink studio for an agent of the project lists its instances, so that the page need not make one", async () => {
+  storeObject("main");
+  const { agents, prefix } = developed();
+  const stop = new AbortController();
+  const said = Promise.withResolvers<string>();
+  const command = openStudio(
+    {
+      target: { origin: "http://127.0.0.1:1", prefix, token: undefined, query: {} },
+      agent: "assistant",
+      agents: ["assistant"],
+      instance: undefined,
+      project: { root, agents },
+      port: 0,
+      canWrite: false
+    },
+    { folder: "/nowhere", say: said.resolve, stop: stop.signal }
+  );
+  const url = /http:\S+/.exec(await said.promise)?.[0];
+  const config = await (await fetch(`${url}__studio/config.json`)).json();
+  expect(config).toMatchObject({ target: { agent: "assistant", instance: null } });
+  const instances = await fetch(`${url}__studio/instances.json?agent=assistant`);
+  expect(await instances.json()).toMatchObject({ instances: [{ name: "main" }] });
+  stop.abort();
+  await command;
+});
+
+test("Studio of a development server asks its agents with the key, and knows their instances", async () => {
+  storeObject("main");
   const studio = new DevStudio(root);
   expect(studio.key.length).toBeGreaterThan(60);
   const url = await studio.open(developed("http://127.0.0.1:1"));

@@ -1,32 +1,22 @@
 // Studio beside a development server: started with a key press, kept over restarts of the server. The Worker of that server
 // gets a key that only this process has, or the project's own.
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseVariables } from "../serve/variables.ts";
-import { INSPECTION_VARIABLE } from "./studio-arguments.ts";
-import { InstanceNames } from "./local-instances.ts";
+import { type DevelopedProject, INSPECTION_VARIABLE } from "./studio-arguments.ts";
+import { developedInstances } from "./local-instances.ts";
 import { newInspectionKey } from "./studio-command.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
 
-/** Where Cloudflare's development servers keep objects, below the project: one folder per Worker and class. */
-const OBJECTS_FOLDER = ".wrangler/state/v3/do";
 /** Read by those servers; what is in them wins over the configuration. */
 const VARIABLE_FILES = [".dev.vars", ".env"];
 
-export interface DevelopedAgent {
-  /** As in its address. */
-  readonly id: string;
-  readonly className: string;
-}
-
-export interface DevelopedApp {
-  readonly root: string;
+export interface DevelopedApp extends DevelopedProject {
   /** Of the running server; it may change with a restart. */
   readonly origin: () => string | undefined;
   readonly prefix: string;
-  readonly agents: readonly DevelopedAgent[];
   readonly canWrite: boolean;
 }
 
@@ -62,7 +52,6 @@ export class DevStudio {
 
   #start({ root, agents, canWrite }: DevelopedApp): Promise<RunningStudio> {
     const shown = agents.map(({ id }) => ({ id, label: id }));
-    const names = new InstanceNames();
     return startStudio({
       // Built, this code is beside the page's folder.
       folder: fileURLToPath(new URL("./studio", import.meta.url)),
@@ -73,10 +62,10 @@ export class DevStudio {
       agents: shown,
       // The page begins at the newest instance: asking for one that does not exist would make it.
       agent: undefined,
-      instance: "default",
+      instance: undefined,
       canWrite,
       port: STUDIO_PORT,
-      instances: (agent) => names.in(foldersOf(root, agents.find(({ id }) => id === agent)?.className ?? ""))
+      instances: developedInstances({ root, agents })
     });
   }
 }
@@ -88,13 +77,6 @@ function ownKey(root: string): string | undefined {
     if (value) return value;
   }
   return undefined;
-}
-
-/** Read anew for each list: a folder appears with the first object of its class. */
-function foldersOf(root: string, className: string): string[] {
-  const folder = join(root, OBJECTS_FOLDER);
-  const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names.filter((name) => name.endsWith(`-${className}`)).map((name) => join(folder, name));
 }
 
 /** Best effort: the address is printed in any case. `BROWSER=none` opens nothing. */

@@ -5,7 +5,10 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readAgentName } from "../serve/agent-name.ts";
+import type { DevelopedProject } from "./studio-arguments.ts";
 
+/** Where Cloudflare's development servers keep objects, below the project: one folder per Worker and class. */
+const OBJECTS_FOLDER = ".wrangler/state/v3/do";
 /** Without children, which have a number: `<id>.1.sqlite`. */
 const ROOT_OBJECT = /^[0-9a-f]{64}\.sqlite$/;
 /** The newest that are listed. */
@@ -45,6 +48,19 @@ export class InstanceNames {
     }
     return { instances, isCut: instances.length < files.length };
   }
+}
+
+/** Lists the instances of an agent of a project under development, by the agent's id. */
+export function developedInstances({ root, agents }: DevelopedProject): (agent: string) => Promise<LocalInstances> {
+  const names = new InstanceNames();
+  return (agent) => names.in(foldersOf(root, agents.find(({ id }) => id === agent)?.className ?? ""));
+}
+
+/** Read anew for each list: a folder appears with the first object of its class. */
+function foldersOf(root: string, className: string): string[] {
+  const folder = join(root, OBJECTS_FOLDER);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => name.endsWith(`-${className}`)).map((name) => join(folder, name));
 }
 
 function objectFiles(folder: string): ObjectFile[] {

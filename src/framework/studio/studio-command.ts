@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { kebabCase } from "../../util/kebab.ts";
 import type { Binding } from "../serve/worker-manifest.ts";
 import { INSPECTION_VARIABLE, type StudioArguments } from "./studio-arguments.ts";
-import { InstanceNames } from "./local-instances.ts";
+import { developedInstances, InstanceNames } from "./local-instances.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
 
 export interface StudioPlace {
@@ -17,7 +17,7 @@ export interface StudioPlace {
 
 /** Returns when it was stopped. */
 export async function openStudio(options: StudioArguments, place: StudioPlace): Promise<void> {
-  const { target, agent, instance, port, canWrite } = options;
+  const { target, agent, instance, project, port, canWrite } = options;
   const studio = await startStudio({
     folder: place.folder,
     target: () => target,
@@ -25,7 +25,8 @@ export async function openStudio(options: StudioArguments, place: StudioPlace): 
     agent,
     instance,
     canWrite,
-    port
+    port,
+    ...(project && { instances: developedInstances(project) })
   });
   place.say(`Studio: ${studio.url} looks at ${target.origin}${canWrite ? "" : " (read-only)"}; Ctrl-C stops it.`);
   if (!place.stop.aborted) await once(place.stop, "abort");
@@ -72,7 +73,7 @@ export class ServedStudio {
       agents,
       // The page begins at the newest instance: asking for one that does not exist would make it.
       agent: undefined,
-      instance: "default",
+      instance: undefined,
       canWrite: this.#init.canWrite,
       port: STUDIO_PORT,
       instances: (agent) => names.in(this.#foldersOf(agents.find(({ id }) => id === agent)?.label))

@@ -45,7 +45,7 @@ export interface StudioOptions {
   readonly target: () => StudioTarget;
   readonly agents: readonly { readonly id: string; readonly label: string }[];
   readonly agent: string | undefined;
-  readonly instance: string;
+  readonly instance: string | undefined;
   readonly canWrite: boolean;
   readonly port: number;
   /** Of an agent of the list; without it, Studio knows none. */
@@ -120,7 +120,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
 
 function sendConfig(response: ServerResponse, { target, agents, agent, instance, canWrite }: StudioOptions): void {
   const { origin, prefix } = target();
-  const config = { target: { origin, prefix, agent: agent ?? null, instance }, agents, canWrite };
+  const config = { target: { origin, prefix, agent: agent ?? null, instance: instance ?? null }, agents, canWrite };
   send(response, 200, { type: "application/json", body: JSON.stringify(config) });
 }
 
