@@ -1,5 +1,5 @@
 // What `serve` gives to the parts that have tests of their own: the supervisor and the configuration of workerd.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -58,6 +58,33 @@ test("a Worker that can load code is told until when untrusted code had stopped 
   const loads = await served({ worker_loaders: [{ binding: "LOADER" }] });
   expect(loads.config).toContain("EVERTHINK_FROZEN_UNTIL");
   expect((await served({})).config).not.toContain("EVERTHINK_FROZEN_UNTIL");
+});
+
+test("the last death is kept in the data folder, for the next server and for its user only", async () => {
+  const { ports } = await served({});
+  expect(ports?.lastDeath?.()).toBeUndefined();
+  ports?.keepDeath?.(1_000);
+  ports?.keepDeath?.(2_000);
+  expect((await served({})).ports?.lastDeath?.()).toBe(2_000);
+  expect(statSync(join(place, "data/.everthink/last-death")).mode & 0o777).toBe(0o600);
+});
+
+test.each([
+  ["a part of what was written", '{"at', undefined],
+  ["another value", '{"atMs":"soon"}', undefined],
+  ["a time that has not come, by a clock that was wrong", `{"atMs":${Number.MAX_SAFE_INTEGER}}`, "now"]
+])("a file of the last death with %s stops nothing", async (_what, text, known) => {
+  mkdirSync(join(place, "data/.everthink"), { recursive: true });
+  writeFileSync(join(place, "data/.everthink/last-death"), text);
+  vi.spyOn(Date, "now").mockReturnValue(5_000);
+  const { ports } = await served({});
+  expect(ports?.lastDeath?.()).toBe(known === "now" ? 5_000 : undefined);
+});
+
+test("a full disk does not keep the supervisor from starting workerd again", async () => {
+  const { ports } = await served({});
+  rmSync(join(place, "data"), { recursive: true });
+  expect(() => ports?.keepDeath?.(1_000)).not.toThrow();
 });
 
 test.runIf(process.platform === "linux")(

@@ -13,6 +13,7 @@ import { checkObjectClasses, exportedClasses } from "./exported-classes.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import { DataFolderError, PlatformError, UsageError } from "./errors.ts";
 import { isAnswering, reachableHost } from "./health-check.ts";
+import { keepLastDeath, readLastDeath } from "./last-death.ts";
 import type { Log } from "./log.ts";
 import { Plug } from "./plug.ts";
 import { writeRunFolder } from "./run-folder.ts";
@@ -148,6 +149,7 @@ async function keepRunning(running: Running): Promise<void> {
   const { options, environment, launch, plug, studio } = running;
   const { log, signals, workingFolder } = environment;
   const { host, healthTimeoutMs, graceMs } = options;
+  const dataFolder = launch.folders[DATA_SERVICE] ?? "";
   signals.stop.addEventListener("abort", () =>
     log.say(`Stopping. Open requests and sockets get ${graceMs / 1000} s; once more stops at once.`)
   );
@@ -175,7 +177,7 @@ async function keepRunning(running: Running): Promise<void> {
         // A free port, once found, is kept: clients reconnect to it.
         port = workerd.port;
         if (!hasListened) {
-          const data = relative(workingFolder, launch.folders[DATA_SERVICE] ?? "") || ".";
+          const data = relative(workingFolder, dataFolder) || ".";
           const origin = `http://${hostAndPort(reachableHost(host), port)}`;
           log.say(`Ready: ${origin}/ (data: ${data}; Ctrl-C stops it)`);
           log.say(limitsText(running.openFiles, running.limits));
@@ -191,6 +193,8 @@ async function keepRunning(running: Running): Promise<void> {
       pause: (durationMs, signal) => delay(durationMs, undefined, { signal }).catch(() => undefined),
       log: (text) => log.warn(text),
       memoryKills,
+      lastDeath: () => readLastDeath(dataFolder, Date.now()),
+      keepDeath: (atMs) => keepLastDeath(dataFolder, atMs, log),
       ...(plug && { untilPulled: (over: AbortSignal) => plug.untilPulled(over) })
     },
     { healthTimeoutMs, graceMs },

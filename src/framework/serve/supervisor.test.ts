@@ -32,6 +32,8 @@ class World {
   events: string[] = [];
   alive = 0;
   memoryKills = 3;
+  /** What outlives the supervisor. */
+  lastDeath: number | undefined;
   readonly stop = new AbortController();
   readonly hurry = new AbortController();
   readonly #runs: Run[];
@@ -101,6 +103,8 @@ class World {
           this.at(ms, resolve);
         }),
       log: (text: string) => void this.log.push(text),
+      lastDeath: () => this.lastDeath,
+      keepDeath: (atMs: number) => void (this.lastDeath = atMs),
       memoryKills: () => this.memoryKills,
       untilPulled: (over: AbortSignal) =>
         new Promise<void>((resolve) => {
@@ -191,6 +195,21 @@ describe("the supervisor", () => {
     await world.run();
     const told = world.events.filter((event) => event.startsWith("frozen"));
     expect(told).toEqual(isOwn ? [`frozen until ${EPOCH + 5_000}`] : []);
+    // Another supervisor, which follows when this one is gone, tells its first process, too.
+    const next = new World([{}]);
+    next.lastDeath = world.lastDeath;
+    next.at(100, () => next.stop.abort());
+    await next.run();
+    expect(next.events.filter((event) => event.startsWith("frozen"))).toEqual(told);
+  });
+
+  test("keeps a death before it does anything else: it may be the next to end", async () => {
+    const world = new World([{ dies: 5_000, isOutOfMemory: true }, {}]);
+    const kept: (number | undefined)[] = [];
+    world.log.push = (...lines) => kept.push(...lines.map(() => world.lastDeath));
+    world.at(200_000, () => world.stop.abort());
+    await world.run();
+    expect(kept[0]).toBe(EPOCH + 5_000);
   });
 
   test.each([

@@ -40,6 +40,10 @@ export interface SupervisorPorts {
   log(text: string): void;
   /** How many processes the system has killed because it had no memory left; undefined: it does not say. */
   memoryKills?(): number | undefined;
+  /** When the last process that its own work had stopped was gone, by `date`, as an earlier supervisor has kept it. */
+  lastDeath?(): number | undefined;
+  /** Keeps that time for later supervisors. Must not throw. */
+  keepDeath?(atMs: number): void;
   /** Resolves when the user wants the process killed, to see what happens; never after `over`. */
   untilPulled?(over: AbortSignal): Promise<void>;
 }
@@ -66,7 +70,7 @@ export async function supervise(
 ): Promise<void> {
   let quickDeaths = 0;
   // Kept for every later start: what was interrupted then may not have been looked at before the next death.
-  let frozenUntil: number | undefined;
+  let frozenUntil = ports.lastDeath?.();
   for (let isFirst = true; !stop.aborted; isFirst = false) {
     const startedAt = ports.now();
     const memoryKills = ports.memoryKills?.();
@@ -74,10 +78,13 @@ export async function supervise(
     if (running) {
       const end = await watch(running, { ports, limits, stop });
       if (end.what === "stopped") return await running.stop(limits.graceMs, hurry);
-      ports.log(end.text);
       const hadMemory = ports.memoryKills?.() === memoryKills;
       // What runs untrusted code must not send it into the next process: one death by it is enough.
-      if (end.what === "frozen" || (end.what === "died" && isOwnDeath(end.how, hadMemory))) frozenUntil = ports.date();
+      if (end.what === "frozen" || (end.what === "died" && isOwnDeath(end.how, hadMemory))) {
+        frozenUntil = ports.date();
+        ports.keepDeath?.(frozenUntil);
+      }
+      ports.log(end.text);
       // Killed on purpose: no sign of bad health, and no reason to wait.
       if (end.what === "pulled") continue;
     }

@@ -21,7 +21,8 @@ async function served(...options: string[]) {
   };
   project.put({ "dist/app/wrangler.json": JSON.stringify(wrangler) });
   project.installWorkerd();
-  return { effects, server: project.serve([...options, "--allow-private-network"]) };
+  const start = () => project.serve([...options, "--allow-private-network"]);
+  return { effects, server: start(), start };
 }
 
 /** By the alarm alone, or with this: the conversation goes on with an outcome. */
@@ -44,6 +45,22 @@ test("a process that is stuck in an isolate is started again; its run has failed
   expect(server.output.match(/did not answer for/g)).toHaveLength(1);
   server.child.kill("SIGINT");
   await server.ended;
+});
+
+test("a server that ended right after its process was stuck leaves word for the next one: the code is not repeated", async () => {
+  const { effects, server, start } = await served("--health-timeout", "1");
+  const name = `${effects.port}-orphan`;
+  await server.fetch(`/agents/coder/${name}/begin?question=freeze`);
+  await server.says(/workerd did not answer for 1 s and was killed/);
+  server.child.kill("SIGKILL");
+  await server.ended;
+  const next = start();
+  const facts = await settled(next, `/agents/coder/${name}`);
+  expect(facts.runs).toMatchObject([{ status: "error", error: expect.stringContaining("did not answer any more") }]);
+  expect(effects.of(name, "once")).toHaveLength(1);
+  expect(next.output).not.toContain("did not answer for");
+  next.child.kill("SIGINT");
+  await next.ended;
 });
 
 test("code that takes all memory ends the process once: its run has failed and is not repeated", async () => {
