@@ -11,7 +11,7 @@ import { openSchema, type MetaRow } from "../host/schema.ts";
 import type { TakeoverReport } from "../host/takeover.ts";
 import { openSockets } from "../host/sockets.ts";
 import { openSql } from "../host/sql.ts";
-import { MAX_DELAY_MS, processAlarms, type ProcessAlarms } from "../host/process-alarms.ts";
+import { KNOWN_DELAY_MS, processAlarms, type ProcessAlarms } from "../host/process-alarms.ts";
 import { openAlarm, Wakes } from "../host/wakes.ts";
 import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -133,7 +133,7 @@ export class AgentRuntime implements AgentCore, Services {
       now: () => clock.now(),
       arm: (at) => this.#arm(at),
       firingConsumes: !this.identity.isFacet,
-      ...(this.#alarms && { maxDelayMs: MAX_DELAY_MS })
+      ...(this.#alarms && { knownDelayMs: KNOWN_DELAY_MS })
     });
     this.quarantine = openQuarantine(
       this.sql,

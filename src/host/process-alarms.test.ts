@@ -4,7 +4,6 @@ import {
   LATE_MS,
   ALARM_LIMITS_VARIABLE,
   MAX_COUNTED_MS,
-  MAX_DELAY_MS,
   MAX_POSTPONED_MS,
   ProcessAlarms,
   processAlarms
@@ -58,10 +57,23 @@ describe("alarms of one process", () => {
     expect(alarms.take(NOW, NOW)).toBe(NOW + 1_000);
   });
 
-  test("are never later than an hour", () => {
-    const alarms = new ProcessAlarms({ perSecond: 1, atOnce: 1 });
-    for (let taken = 0; taken <= MAX_DELAY_MS / 1_000; taken += 1) alarms.take(NOW, NOW);
-    expect(alarms.take(NOW, NOW)).toBeLessThanOrEqual(NOW + MAX_DELAY_MS + 1_000);
+  test.each([
+    { perSecond: 40, count: 20_000, hours: 0.14 },
+    { perSecond: 4, count: 20_000, hours: 1.39 },
+    { perSecond: 1, count: 20_000, hours: 5.56 },
+    { perSecond: 1, count: 100_000, hours: 27.78 }
+  ])("$count at one time take $hours hours at $perSecond a second, and no second has more", (row) => {
+    const { perSecond, count, hours } = row;
+    const alarms = new ProcessAlarms({ perSecond, atOnce: 1 });
+    const bySecond = new Map<number, number>();
+    let last = 0;
+    for (let taken = 0; taken < count; taken += 1) {
+      last = alarms.take(NOW, NOW);
+      const second = Math.floor(last / 1_000);
+      bySecond.set(second, (bySecond.get(second) ?? 0) + 1);
+    }
+    expect(new Set(bySecond.values())).toEqual(new Set([perSecond]));
+    expect((last - NOW) / 3_600_000).toBeCloseTo(hours, 2);
   });
 
   test("of seconds that are over are forgotten", () => {

@@ -1,6 +1,6 @@
 // The alarms of all objects that share one process. `workerd serve` runs every due alarm at once, and each object it wakes
 // opens three files and some hundred kilobytes: twenty thousand agents with a task at 08:30 would take the server down.
-// So alarms are set at most `perSecond` to a second, the later ones later. An object that is woken while `atOnce` others work
+// So alarms are set at most `perSecond` to a second, the later ones later, over hours if need be. An object that is woken while `atOnce` others work
 // is woken again later, and so is one whose alarm comes late, beyond what the process can start in a second (AlarmRate).
 // Without limits (on Cloudflare, in tests) nothing is changed. In memory: what an earlier process has set is levelled by the
 // supervisor, before it starts the next one (framework/serve/alarm-files.ts).
@@ -16,8 +16,11 @@ export interface AlarmLimits {
 /** Set by `everthink serve`: AlarmLimits as JSON. */
 export const ALARM_LIMITS_VARIABLE = "EVERTHINK_ALARM_LIMITS";
 
-/** An alarm is set at most this much later than wanted; then a second may have too many. */
-export const MAX_DELAY_MS = 60 * 60_000;
+/**
+ * An alarm that an object finds at its start this much later than wanted, at most, is taken for a levelled one and stays. One
+ * that is later still may be of other data, such as a restored backup, and is set again.
+ */
+export const KNOWN_DELAY_MS = 60 * 60_000;
 /** After this time an object that was woken too early is let in, whatever else works: others may never end. */
 export const MAX_POSTPONED_MS = 10 * 60_000;
 /** How much later an object is woken again. */
@@ -84,11 +87,14 @@ export class ProcessAlarms {
     this.#rate = new AlarmRate(limits.perSecond);
   }
 
-  /** When to set an alarm that is wanted at this time: then, or in the next second that has space for it. */
+  /**
+   * When to set an alarm that is wanted at this time: then, or in the next second that has space for it, however late that
+   * is. The last of 20,000 alarms of one time runs after an hour and a half where the limit is four a second.
+   */
   take(wantedMs: number, nowMs: number): number {
     this.#forgetBefore(Math.floor(nowMs / SECOND_MS));
     const wanted = Math.floor(wantedMs / SECOND_MS);
-    const second = Math.min(this.#spaceFrom(wanted), wanted + MAX_DELAY_MS / SECOND_MS);
+    const second = this.#spaceFrom(wanted);
     const taken = this.#taken.get(second) ?? 0;
     this.#taken.set(second, taken + 1);
     // Also within the second they do not come at once.

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { Wakes } from "./wakes.ts";
+import { ProcessAlarms } from "./process-alarms.ts";
+import { openAlarm, Wakes } from "./wakes.ts";
 
 const NO_ROLLBACK = { rollbacks: 0 };
 
@@ -69,19 +70,55 @@ test("a wake that could not be armed is asked for again", async () => {
 });
 
 test.each([
-  { held: 9_000, due: 8_000, maxDelayMs: 1_000, armed: [] },
-  { held: 9_000, due: 8_000, maxDelayMs: 999, armed: [8_000] },
-  { held: 9_000, due: 8_000, maxDelayMs: 0, armed: [8_000] },
-  { held: 7_000, due: 8_000, maxDelayMs: 1_000, armed: [8_000] },
-  { held: null, due: 8_000, maxDelayMs: 1_000, armed: [8_000] },
-  { held: 9_000, due: null, maxDelayMs: 1_000, armed: [null] }
+  { held: 9_000, due: 8_000, knownDelayMs: 1_000, armed: [] },
+  { held: 9_000, due: 8_000, knownDelayMs: 999, armed: [8_000] },
+  { held: 9_000, due: 8_000, knownDelayMs: 0, armed: [8_000] },
+  { held: 7_000, due: 8_000, knownDelayMs: 1_000, armed: [8_000] },
+  { held: null, due: 8_000, knownDelayMs: 1_000, armed: [8_000] },
+  { held: 9_000, due: null, knownDelayMs: 1_000, armed: [null] }
 ])("an alarm at $held found at the start, with work due at $due: $armed is set", async (row) => {
   const armed: (number | null)[] = [];
   const arm = async (at: number | null) => void armed.push(at);
-  const { maxDelayMs } = row;
-  const subject = new Wakes({ sql: NO_ROLLBACK, now: () => 1_000, arm, firingConsumes: true, maxDelayMs });
+  const { knownDelayMs } = row;
+  const subject = new Wakes({ sql: NO_ROLLBACK, now: () => 1_000, arm, firingConsumes: true, knownDelayMs });
   subject.add(() => row.due);
   subject.adopt(row.held);
   await subject.rearm();
   expect(armed).toEqual(row.armed);
+});
+
+/** The platform's alarm of one object, and the port over it in a process whose next `full` seconds are taken. */
+function alarmAt(held: number | null, full: number) {
+  const platform = { at: held };
+  const storage = {
+    getAlarm: async () => platform.at,
+    setAlarm: async (at: number | Date) => void (platform.at = Number(at)),
+    deleteAlarm: async () => void (platform.at = null)
+  };
+  const alarms = new ProcessAlarms({ perSecond: 1, atOnce: 1 });
+  for (let taken = 0; taken < full; taken += 1) alarms.take(1_000, 1_000);
+  const failed = (error: unknown) => expect.unreachable(String(error));
+  const alarm = openAlarm(storage, { failed, shared: { alarms, now: () => 1_000 } });
+  return { alarm, platform };
+}
+
+test.each([
+  { held: 9_000_000, full: 0, set: 1_000, why: "there is space before it" },
+  { held: 9_000_000, full: 100, set: 101_000, why: "there is space before it, later than asked for" },
+  { held: 50_000, full: 100, set: 50_000, why: "the next space is behind it" },
+  { held: 500, full: 100, set: 101_000, why: "it is earlier than asked for" },
+  { held: null, full: 100, set: 101_000, why: "there is none" }
+])("an alarm found at $held is set to $set, because $why", async ({ held, full, set }) => {
+  const { alarm, platform } = alarmAt(held, full);
+  await alarm.read();
+  alarm.set(1_000);
+  expect(platform.at).toBe(set);
+});
+
+test("an alarm that was changed after the start is no longer the one that was found", async () => {
+  const { alarm, platform } = alarmAt(50_000, 100);
+  await alarm.read();
+  alarm.set(null);
+  alarm.set(1_000);
+  expect(platform.at).toBe(101_000);
 });

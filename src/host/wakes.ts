@@ -15,8 +15,8 @@ export interface WakesInit {
   firingConsumes: boolean;
   /** The platform undoes an alarm together with the transaction that it was set in. */
   sql: Pick<Sql, "rollbacks">;
-  /** An alarm may have been set this much later than was asked for, because many are due at once. */
-  maxDelayMs?: number;
+  /** An alarm that is found this much later than was asked for, at most, was put there because many are due at once. */
+  knownDelayMs?: number;
 }
 
 /** Until the first arm of this activation, and after a rollback: the next `rearm` sets the alarm whatever it is. */
@@ -56,9 +56,9 @@ export class Wakes {
 
   /** What the platform holds, read at start. One that was set later than asked for is the one that was asked for. */
   adopt(atMs: number | null): void {
-    const { maxDelayMs = 0 } = this.#init;
-    const wanted = atMs === null || maxDelayMs === 0 ? null : this.next();
-    const isDelayed = atMs !== null && wanted !== null && wanted <= atMs && atMs - wanted <= maxDelayMs;
+    const { knownDelayMs = 0 } = this.#init;
+    const wanted = atMs === null || knownDelayMs === 0 ? null : this.next();
+    const isDelayed = atMs !== null && wanted !== null && wanted <= atMs && atMs - wanted <= knownDelayMs;
     this.#armed.set(isDelayed ? wanted : atMs);
   }
 
@@ -112,18 +112,28 @@ export interface SharedAlarms {
  * `failed` is called when it could not.
  */
 export function openAlarm(
-  storage: DurableObjectStorage,
+  storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
   { failed, shared }: { readonly failed: (error: unknown) => void; readonly shared?: SharedAlarms }
 ): Alarm {
   let taken: number | undefined;
+  /** What the start has found, until it is changed: an earlier process may have given it a place before those of this one. */
+  let found: number | null = null;
   const levelled = (atMs: number): number => (shared ? (taken = shared.alarms.take(atMs, shared.now())) : atMs);
   const settled = (change: Promise<void>) => change.catch(failed);
   return {
-    read: () => storage.getAlarm(),
+    async read() {
+      found = await storage.getAlarm();
+      return found;
+    },
     set(atMs) {
       if (taken !== undefined) shared?.alarms.release(taken);
       taken = undefined;
-      void settled(atMs === null ? storage.deleteAlarm() : storage.setAlarm(levelled(atMs)));
+      const held = found;
+      found = null;
+      if (atMs === null) return void settled(storage.deleteAlarm());
+      const place = levelled(atMs);
+      const isBetterAsItIs = held !== null && held >= atMs && held <= place;
+      void settled(storage.setAlarm(isBetterAsItIs ? held : place));
     }
   };
 }
