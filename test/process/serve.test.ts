@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
@@ -215,6 +215,30 @@ describe("everthink serve", () => {
     const run = project.serve(["--data", "data-proxy"]);
     const answer = await run.fetch("/api/address", { headers: { "x-forwarded-proto": "https" } });
     expect(await answer.text()).toMatch(/^https:/);
+    await stop(run);
+  });
+
+  test("gives up a body that is half sent, and one of which a byte arrives now and then", async () => {
+    const run = project.serve(["--data", "data-body", "--body-timeout", "0.5"]);
+    const { port } = new URL(await run.url());
+    /** What a body of 1,000 bytes is answered with; `everyMs`: another byte in this time. */
+    const answerTo = async (bytes: number, everyMs?: number): Promise<string> => {
+      const socket = connect(Number(port), "127.0.0.1");
+      let sent = bytes;
+      socket.write(`POST /api/body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n${"b".repeat(bytes)}`);
+      const open = Promise.withResolvers<[string]>();
+      const timer = setInterval(() => {
+        socket.write("b");
+        sent += 1;
+        if (sent >= 100) open.resolve([`no answer after ${sent} bytes`]);
+      }, everyMs ?? 60_000);
+      const [answer] = await Promise.race([once(socket, "data"), open.promise]);
+      clearInterval(timer);
+      socket.destroy();
+      return String(answer).split("\r\n")[0] ?? "";
+    };
+    const answers = await Promise.all([answerTo(1_000), answerTo(500), answerTo(1, 200)]);
+    expect(answers).toEqual(["HTTP/1.1 200 OK", "HTTP/1.1 408 Request Timeout", "HTTP/1.1 408 Request Timeout"]);
     await stop(run);
   });
 

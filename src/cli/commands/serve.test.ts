@@ -14,6 +14,7 @@ const DEFAULTS = {
   allowedHosts: [] as string[] | undefined,
   hasPlug: false,
   healthTimeoutMs: 30_000,
+  bodySilenceMs: 30_000,
   graceMs: 5_000,
   objects: []
 };
@@ -33,6 +34,7 @@ describe("what is typed after everthink serve", () => {
     [["w.js", "--objects", "A, B", "--objects=C"], { ...DEFAULTS, build: "w.js", objects: ["A", "B", "C"] }],
     [["--loader", "LOADER", "--assets", "public"], { ...DEFAULTS, loader: "LOADER", assets: "public" }],
     [["--health-timeout", "1.5", "--grace", "0"], { ...DEFAULTS, healthTimeoutMs: 1500, graceMs: 0 }],
+    [["--body-timeout", "0.5"], { ...DEFAULTS, bodySilenceMs: 500 }],
     [["--allow-private-network"], { ...DEFAULTS, allowsPrivateNetwork: true }],
     [["--allow-host", "App.example.com"], { ...DEFAULTS, allowedHosts: ["app.example.com"] }],
     [["--host", "127.0.0.2"], { ...DEFAULTS, host: "127.0.0.2", allowedHosts: ["127.0.0.2"] }],
@@ -65,6 +67,7 @@ describe("what is typed after everthink serve", () => {
     [["--grace", "-1"], "Option '--grace' argument is ambiguous."],
     [["--grace", "soon"], '--grace must be a number of seconds from 0 to 3600, not "soon".'],
     [["--health-timeout", "0"], '--health-timeout must be a number of seconds from 0.1 to 3600, not "0".'],
+    [["--body-timeout", "never"], '--body-timeout must be a number of seconds from 0.1 to 3600, not "never".'],
     [["--plug", "--host", "*"], PLUG_REFUSAL],
     [["--host", "0.0.0.0", "--plug"], PLUG_REFUSAL],
     [["--plug", "--host", "box.local"], PLUG_REFUSAL],

@@ -49,6 +49,7 @@ export function serveArguments(parsed: ParsedArguments): ServeArguments {
     hasPlug,
     ...(studio && { studio }),
     healthTimeoutMs: milliseconds(parsed, "health-timeout", { fallback: 30, least: 0.1 }),
+    bodySilenceMs: milliseconds(parsed, "body-timeout", { fallback: 30, least: 0.1 }),
     graceMs: milliseconds(parsed, "grace", { fallback: 5, least: 0 }),
     objects: parsed
       .list("objects")

@@ -46,6 +46,10 @@ export const SERVE: CommandDefinition = {
       value: "s",
       text: "30; 0.1 to 3600. Without an answer for so long, the Worker is killed and started again"
     },
+    "body-timeout": {
+      value: "s",
+      text: "30; 0.1 to 3600. A request whose body is silent for so long is answered with 408, and one that is too slow after four times as long"
+    },
     grace: { value: "s", text: "5; 0 to 3600. What running requests get when the server is asked to stop" },
     plug: { text: "for development: POST /__think/plug of a page kills workerd, which is started again at once" },
     studio: { text: "looks inside its agents, on a page of this machine" },

@@ -20,7 +20,8 @@ test("the configuration, with what the Worker's variables say, is readable by it
       build,
       bindings,
       frontWorker: join(place, "front.js"),
-      allowsPrivateNetwork: false
+      allowsPrivateNetwork: false,
+      bodySilenceMs: 30_000
     });
   for (const file of [write(), write()]) {
     expect(readFileSync(file, "utf8")).toContain("very-secret-value");

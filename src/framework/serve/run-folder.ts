@@ -17,6 +17,8 @@ export interface RunFolderContent {
   /** The built file of front/worker.ts. */
   frontWorker: string;
   allowsPrivateNetwork: boolean;
+  /** How long the body of a request may be silent. */
+  bodySilenceMs: number;
   /** Where the supervisor hears that the plug was pulled. */
   plugSocket?: string;
   /** Given: only requests for this machine's own names and for these are answered. */
@@ -42,7 +44,8 @@ export function writeRunFolder(dataFolder: string, content: RunFolderContent): s
   }
 }
 
-function configText({ build, bindings, allowsPrivateNetwork, plugSocket, allowedHosts }: RunFolderContent): string {
+function configText(content: RunFolderContent): string {
+  const { build, bindings, allowsPrivateNetwork, bodySilenceMs, plugSocket, allowedHosts } = content;
   const { manifest } = build;
   const { htmlHandling, notFoundHandling, workerFirst } = manifest.assets ?? DEFAULT_ASSET_SETTINGS;
   return workerdConfig({
@@ -54,6 +57,7 @@ function configText({ build, bindings, allowsPrivateNetwork, plugSocket, allowed
     front: {
       file: "front.js",
       settings: { htmlHandling, notFoundHandling, workerFirst },
+      bodySilenceMs,
       hasAssets: build.assetFolder !== undefined,
       ...(plugSocket === undefined ? {} : { plugSocket }),
       ...(allowedHosts === undefined ? {} : { allowedHosts })

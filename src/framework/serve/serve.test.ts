@@ -39,6 +39,7 @@ async function served(more: object): Promise<{ config: string; ports: Supervisor
       allowsPrivateNetwork: false,
       hasPlug: false,
       healthTimeoutMs: 1_000,
+      bodySilenceMs: 1_000,
       graceMs: 1_000
     },
     {

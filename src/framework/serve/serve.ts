@@ -44,6 +44,8 @@ export interface ServeArguments extends BuildOptions {
   /** Studio beside it, on this machine only. */
   studio?: "read" | "write";
   healthTimeoutMs: number;
+  /** How long the body of a request may be silent. */
+  bodySilenceMs: number;
   graceMs: number;
 }
 
@@ -104,6 +106,7 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
         bindings,
         frontWorker: environment.frontWorker,
         allowsPrivateNetwork: options.allowsPrivateNetwork,
+        bodySilenceMs: options.bodySilenceMs,
         ...(plug && { plugSocket: plug.socketPath }),
         ...(options.allowedHosts && { allowedHosts: options.allowedHosts })
       }),

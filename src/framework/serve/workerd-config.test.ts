@@ -33,6 +33,7 @@ test("the plug is bound to the front, and to nothing else", () => {
   const front = {
     file: "front.js",
     settings: { htmlHandling: "none" as const, notFoundHandling: "none" as const, workerFirst: [] },
+    bodySilenceMs: 30_000,
     hasAssets: false
   };
   expect(workerdConfig({ modules, objects: [], bindings: [], front })).not.toMatch(/plug/i);

@@ -42,6 +42,8 @@ export interface WorkerdConfig {
   front?: {
     file: string;
     settings: AssetSettings;
+    /** How long the body of a request may be silent. */
+    bodySilenceMs: number;
     hasAssets: boolean;
     plugSocket?: string;
     /** Given: only requests for this machine's own names and for these are answered. */
@@ -136,6 +138,7 @@ function namespaceOf({ className, key, hasSql }: BuiltClass): string {
 function frontWorker({
   file,
   settings,
+  bodySilenceMs,
   hasAssets,
   plugSocket,
   allowedHosts
@@ -143,6 +146,7 @@ function frontWorker({
   const bindings = [
     `(name = "MAIN", service = "main")`,
     `(name = "HEALTH_PATH", text = ${quote(HEALTH_PATH)})`,
+    `(name = "BODY_SILENCE_MS", json = ${quote(JSON.stringify(bodySilenceMs))})`,
     `(name = "SETTINGS", json = ${quote(JSON.stringify(settings))})`,
     ...(allowedHosts === undefined
       ? []

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { answerWithBody, BODY_SILENCE_MS } from "./body-timeout.ts";
+import { answerWithBody, BODY_GRACE, LEAST_BODY_BYTES_PER_SECOND } from "./body-timeout.ts";
+
+/** The longest silence that is allowed. */
+const BODY_SILENCE_MS = 30_000;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,6 +41,53 @@ test("a body that arrives slowly arrives whole", async () => {
   await end();
   expect(await (await answer).text()).toBe("one two three");
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a body of which a byte arrives now and then is given up after four silences", async () => {
+  const { request, send } = sending();
+  const answer = answerWithBody(request, BODY_SILENCE_MS, echo);
+  const answered = vi.fn();
+  void answer.then(answered);
+  // The last bytes find a body that is given up.
+  const byteAfter = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    await send("b").catch(() => undefined);
+  };
+  for (let bytes = 0; bytes < BODY_GRACE; bytes += 1) await byteAfter(BODY_SILENCE_MS - 1_000);
+  expect(answered).not.toHaveBeenCalled();
+  await byteAfter(BODY_SILENCE_MS - 1_000);
+  expect(answered).toHaveBeenCalled();
+  expect((await answer).status).toBe(408);
+});
+
+test("a large body takes as long as it needs at the least rate", async () => {
+  const { request, send, end } = sending();
+  const answer = answerWithBody(request, BODY_SILENCE_MS, echo);
+  const piece = "x".repeat(20 * LEAST_BODY_BYTES_PER_SECOND);
+  for (let pieces = 0; pieces < 60; pieces += 1) {
+    await vi.advanceTimersByTimeAsync(20_000);
+    await send(piece);
+  }
+  await end();
+  expect(await (await answer).text()).toBe(piece.repeat(60));
+});
+
+test("a slow reader is not the sender's fault", async () => {
+  const { request, send, end } = sending();
+  const answer = answerWithBody(request, BODY_SILENCE_MS, async (whole) => {
+    const reader = whole.body?.getReader();
+    let bytes = 0;
+    for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+      bytes += next.value.byteLength;
+      await new Promise((resolve) => setTimeout(resolve, 10 * BODY_SILENCE_MS));
+    }
+    return new Response(String(bytes));
+  });
+  // All of it is sent at once, and taken as the reader asks for it.
+  for (let pieces = 0; pieces < 5; pieces += 1) void send("piece");
+  void end();
+  await vi.advanceTimersByTimeAsync(60 * BODY_SILENCE_MS);
+  expect(await (await answer).text()).toBe("25");
 });
 
 test("a request without a body, and a Worker that answers before the body is there, are not waited for", async () => {

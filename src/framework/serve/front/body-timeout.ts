@@ -1,10 +1,13 @@
-// Bodies that stop arriving. workerd waits for the rest of one for ever, and so does the Worker that reads it: a client
-// that sends half a request holds memory and a connection. How long a body may take as a whole is not limited.
+// Bodies that stop arriving, or hardly arrive. workerd waits for the rest of one for ever, and so does the Worker that reads
+// it: a client that sends half a request, or a byte now and then, holds memory and a connection. How long a body may take as
+// a whole depends on its size only.
 
-/** Without a byte for this long a body is given up. */
-export const BODY_SILENCE_MS = 30_000;
+/** A body is waited for this many times the longest silence that the operator allows, however little of it arrives, and then as long as its size allows. */
+export const BODY_GRACE = 4;
+/** What a body brings in a second of waiting, on average beyond that: less than any connection that a person would use. */
+export const LEAST_BODY_BYTES_PER_SECOND = 500;
 
-/** Answers with 408 when the body goes silent before there is an answer; after that its reader fails. */
+/** Answers with 408 when the body goes silent, or is too slow, before there is an answer; after that its reader fails. */
 export function answerWithBody(
   request: Request,
   silenceMs: number,
@@ -30,10 +33,12 @@ function untilSilent(
   onSilence: () => void
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
+  let leftMs = BODY_GRACE * silenceMs;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const silence = Promise.withResolvers<undefined>();
-      const timer = setTimeout(() => silence.resolve(undefined), silenceMs);
+      const startedAt = Date.now();
+      const timer = setTimeout(() => silence.resolve(undefined), Math.min(silenceMs, leftMs));
       const next = await Promise.race([reader.read(), silence.promise]).finally(() => clearTimeout(timer));
       if (next === undefined) {
         onSilence();
@@ -41,7 +46,11 @@ function untilSilent(
         // Its connection may be gone, and there is nothing more to take from it.
         await reader.cancel().catch(() => undefined);
       } else if (next.done) controller.close();
-      else controller.enqueue(next.value);
+      else {
+        const earnedMs = (next.value.byteLength * 1_000) / LEAST_BODY_BYTES_PER_SECOND;
+        leftMs = Math.max(0, leftMs - (Date.now() - startedAt) + earnedMs);
+        controller.enqueue(next.value);
+      }
     },
     cancel: (reason) => reader.cancel(reason)
   });

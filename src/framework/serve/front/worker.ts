@@ -1,6 +1,6 @@
 // The Worker in front of the user's: it answers the health check, serves assets with their types, and hands everything
 // else on untouched. It runs inside workerd, so it imports nothing of Node; the build makes one file of this folder.
-import { answerWithBody, BODY_SILENCE_MS } from "./body-timeout.ts";
+import { answerWithBody } from "./body-timeout.ts";
 import { contentType } from "./content-type.ts";
 import { HostLog, isKnownHost } from "./host-check.ts";
 import { PLUG_PATH, plugAnswer } from "./plug.ts";
@@ -14,6 +14,8 @@ interface FrontEnvironment {
   SETTINGS: AssetSettings;
   /** Reserved for this server; the Worker never sees it. */
   HEALTH_PATH: string;
+  /** How long the body of a request may be silent. */
+  BODY_SILENCE_MS: number;
   /** The supervisor's ear; absent without --plug. */
   PLUG?: Fetcher;
   /** Present when the server is for this machine only: the names it answers to. */
@@ -40,7 +42,7 @@ export const front = {
     }
     const isAssetFirst = env.DISK && isReading(request) && !isWorkerFirst(pathname, env.SETTINGS.workerFirst);
     const asset = isAssetFirst ? await serveAsset(request, env, isNavigation(request)) : undefined;
-    return asset ?? answerWithBody(request, BODY_SILENCE_MS, (whole) => env.MAIN.fetch(whole));
+    return asset ?? answerWithBody(request, env.BODY_SILENCE_MS, (whole) => env.MAIN.fetch(whole));
   }
 };
 
