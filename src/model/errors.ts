@@ -2,7 +2,7 @@
 // its text never becomes `message`, because messages reach clients and provider text may carry keys, prompts or
 // internal addresses. What to tell the client is decided above, by `onChatError`.
 import { isObject } from "../util/json.ts";
-import { errorTable, errorMessage, ThinkError } from "../util/errors.ts";
+import { cutErrorText, errorTable, errorMessage, ThinkError } from "../util/errors.ts";
 
 export type ModelCallErrorCode =
   | "model-call-failed"
@@ -113,6 +113,20 @@ export const modelErrors = errorTable(ThinkError, {
 
 /** The text of a tool's error as the model and the stored message see it. */
 export function toolErrorText(error: unknown): string {
+  return cutErrorText(wholeErrorText(error));
+}
+
+/**
+ * What a tool threw, as it goes on: the same value, unless its text is too long to be kept. The SDK makes the next prompt
+ * of what is thrown, so it must be cut before the SDK sees it.
+ */
+export function keptToolError(error: unknown): unknown {
+  const whole = wholeErrorText(error);
+  const kept = cutErrorText(whole);
+  return kept === whole ? error : new Error(kept, { cause: error });
+}
+
+function wholeErrorText(error: unknown): string {
   if (error === undefined || error === null) return NO_TOOL_ERROR;
   try {
     if (error instanceof Error || typeof error === "string") return errorMessage(error);

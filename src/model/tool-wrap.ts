@@ -5,7 +5,7 @@
 import type { ModelMessage, Tool, ToolSet } from "ai";
 import { byteLength } from "../util/bytes.ts";
 import { isPlainJson } from "../util/json.ts";
-import { modelErrors } from "./errors.ts";
+import { keptToolError, modelErrors } from "./errors.ts";
 
 /** As JSON. The store takes values of 32 MiB; the rest is for what is recorded with it. Above it the call gets an error. */
 export const MAX_OUTPUT_BYTES = 31 * 1024 * 1024;
@@ -115,7 +115,7 @@ class WatchedCall {
       return kept;
     } catch (error) {
       await this.#tell({ success: false, error });
-      throw error;
+      throw keptToolError(error);
     }
   }
 
@@ -139,7 +139,7 @@ class WatchedCall {
     } catch (error) {
       isDone = true;
       await this.#tell({ success: false, error });
-      throw error;
+      throw keptToolError(error);
     } finally {
       // The reader left in the middle, as the SDK does when the turn is aborted.
       if (!isDone) await this.#tell({ success: false, error: abandoned(this.#call.abortSignal) });

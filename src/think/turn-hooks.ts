@@ -30,7 +30,7 @@ import type {
 } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import { isContinuation, type TurnOutcome, type TurnView } from "../turn/turn.ts";
-import { errorMessage } from "../util/errors.ts";
+import { cutErrorText, errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 import type { Assembly } from "./assemble.ts";
@@ -374,5 +374,5 @@ const DECISIONS: ReadonlySet<unknown> = new Set(["allow", "block", "substitute"]
 const NO_TEXT = "Something went wrong.";
 
 function textOf(answer: unknown, error: unknown): string {
-  return errorMessage(answer) || errorMessage(error) || NO_TEXT;
+  return cutErrorText(errorMessage(answer) || errorMessage(error) || NO_TEXT);
 }

@@ -1,4 +1,5 @@
 // The base of every error this package throws. It is read by two: the caller sees `message`, the operator also `hint`.
+import { byteLength, cutToBytes, isLongerThan } from "./bytes.ts";
 
 export interface ThinkErrorInit {
   /** Stable, kebab-case; what programs match on. */
@@ -99,4 +100,16 @@ export function errorMessage(error: unknown): string {
   } catch {
     return "";
   }
+}
+
+/** The most of an error's text that is kept: it is stored, sent to clients, and that of a tool is part of every later prompt. */
+export const MAX_ERROR_TEXT_BYTES = 16 * 1024;
+
+/** Of a text that is too long, its beginning and how much is missing. */
+export function cutErrorText(text: string): string {
+  if (!isLongerThan(text, MAX_ERROR_TEXT_BYTES)) return text;
+  const bytes = byteLength(text);
+  // The note about the cut fits in what is left.
+  const kept = cutToBytes(text, MAX_ERROR_TEXT_BYTES - 100);
+  return `${kept}... [cut: ${bytes - byteLength(kept)} of ${bytes} bytes of this error text are left out]`;
 }

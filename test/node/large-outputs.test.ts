@@ -1,13 +1,17 @@
-// Tools that return more than can be kept: the call gets an error, the turn goes on, and every client can read how it ended.
+// Tools that return or throw more than can be kept: the call gets an error, the turn goes on, and every client can read how
+// it ended.
 import OpenAI from "openai";
 import { tool, type ToolSet } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { Think } from "../../src/index.ts";
+import { textResult } from "../../src/features/mcp/raw-mcp.test-support.ts";
+import { serveMcp } from "../../src/features/mcp/served-mcp.test-support.ts";
+import { action, agentTool, Think } from "../../src/index.ts";
 import { MAX_OUTPUT_BYTES } from "../../src/model/tool-wrap.ts";
 import {
   createScript,
   createTestHost,
+  fail,
   reply,
   scriptedModel,
   text,
@@ -15,6 +19,7 @@ import {
   type Script,
   type TestHost
 } from "../../src/testing/index.ts";
+import { MAX_ERROR_TEXT_BYTES } from "../../src/util/errors.ts";
 import { postChat, storedMessages } from "./plain-kit.ts";
 
 // Tens of megabytes are written and read.
@@ -120,6 +125,147 @@ test("an output at the limit is kept whole, and reaches the model", async () => 
   expect(body).toContain('"delta":"Done."');
   expect(JSON.stringify(script.calls[1]?.prompt).length).toBeGreaterThan(MAX_OUTPUT_BYTES);
 });
+
+// ── What is thrown ──
+
+const thrown = (): string => `Broken: ${"e".repeat(40 * 1024 * 1024)}`;
+
+class Child extends Think {
+  override getModel() {
+    return scriptedModel([reply(text("Never."))]);
+  }
+  override formatAgentToolInput(): never {
+    throw new Error(thrown());
+  }
+}
+
+class FailingChild extends Think {
+  override getModel() {
+    return scriptedModel([fail(new Error("refused"))]);
+  }
+  override onChatError() {
+    return new Error(thrown());
+  }
+}
+
+const served = serveMcp((server) => {
+  server.registerTool("broken", { inputSchema: z.object({}) }, () => ({
+    ...textResult(thrown().slice(0, 3_000_000)),
+    isError: true
+  }));
+});
+
+/** Its tools, actions, children and MCP server fail with 40 MiB of text. */
+class Failing extends Think {
+  static override callables = ["connectMcp"];
+  override mcpFetch = (url: string | URL, init?: RequestInit) => served.handler(new Request(url, init));
+  override getModel() {
+    return scriptedModel(script);
+  }
+  override getTools(): ToolSet {
+    const inputSchema = z.object({});
+    const description = "Fails.";
+    return {
+      throws: tool({
+        inputSchema,
+        execute: () => {
+          throw new Error(thrown());
+        }
+      }),
+      rejects: tool({ inputSchema, execute: () => Promise.reject(new Error(thrown())) }),
+      rejectsText: tool({ inputSchema, execute: () => Promise.reject(thrown()) }),
+      rejectsObject: tool({ inputSchema, execute: () => Promise.reject({ reason: thrown() }) }),
+      streams: tool({
+        inputSchema,
+        execute: async function* () {
+          yield "begun";
+          throw new Error(thrown());
+        }
+      }),
+      hooked: tool({ inputSchema, execute: async () => "not reached" }),
+      child: agentTool(Child, { description, inputSchema }),
+      failingChild: agentTool(FailingChild, { description, inputSchema })
+    };
+  }
+  override getActions() {
+    const inputSchema = z.object({});
+    return {
+      acts: action({
+        description: "Fails.",
+        inputSchema,
+        execute: () => {
+          throw new Error(thrown());
+        }
+      })
+    };
+  }
+  override beforeToolCall({ toolName }: { toolName: string }) {
+    if (toolName === "hooked") throw new Error(thrown());
+  }
+  async connectMcp() {
+    await this.addMcpServer("library", "https://library.example.com/mcp", { id: "lib" });
+  }
+}
+
+function openFailing(toolName: string) {
+  script = createScript([reply(toolCall(toolName, {}, { id: "c1" })), reply(text("Done.")), reply(text("Yes."))]);
+  return createTestHost({ agents: { Chat: Failing }, exports: [Child, FailingChild] });
+}
+
+describe("an error text that is too large", () => {
+  test.each([
+    ["throws", "are left out"],
+    ["rejects", "are left out"],
+    ["rejectsText", "are left out"],
+    ["rejectsObject", "are left out"],
+    ["streams", "are left out"],
+    ["hooked", "are left out"],
+    ["acts", "truncated"],
+    ["child", "could not be started"],
+    ["failingChild", "are left out"],
+    ["tool_lib_broken", "..."]
+  ])("(%s) is cut, says so, and the turn goes on", async (toolName, note) => {
+    vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const host = openFailing(toolName);
+    await (await host.get(Failing, "a")).connectMcp();
+    const body = await (await postChat(host, question("u1"))).text();
+    expect(body).toContain('"delta":"Done."');
+    expect(body.length).toBeLessThan(5 * MAX_ERROR_TEXT_BYTES);
+    const given = JSON.stringify(script.calls[1]?.prompt.filter(({ role }) => role === "tool"));
+    expect(given).toContain(note);
+    expect(given.length).toBeLessThan(2 * MAX_ERROR_TEXT_BYTES);
+    expect(JSON.stringify(await storedMessages(host)).length).toBeLessThan(4 * MAX_ERROR_TEXT_BYTES);
+    // The conversation goes on too, in another process.
+    await host.restart();
+    expect(await (await postChat(host, question("u2"))).text()).toContain('"delta":"Yes."');
+  });
+
+  test("says how many bytes are missing, and keeps the beginning", async () => {
+    const host = openFailing("throws");
+    await (await postChat(host, question("u1"))).text();
+    const [, answer] = await storedMessages(host);
+    const { errorText = "" } = answer?.parts.find((part) => "errorText" in part) as { errorText?: string };
+    const kept = /^(Broken: e+)\.\.\. \[cut: (\d+) of (\d+) bytes of this error text are left out\]$/.exec(errorText);
+    expect(Number(kept?.[3])).toBe(thrown().length);
+    expect(Number(kept?.[2]) + (kept?.[1]?.length ?? 0)).toBe(thrown().length);
+    expect(errorText.length).toBeLessThanOrEqual(MAX_ERROR_TEXT_BYTES);
+  });
+
+  test("of a whole turn is cut as well", async () => {
+    script = createScript([fail(new Error("refused")), reply(text("Yes."))]);
+    const host = createTestHost({ agents: { Chat: Verbose } });
+    const body = await (await postChat(host, question("u1"))).text();
+    expect(body).toContain("are left out");
+    expect(body.length).toBeLessThan(5 * MAX_ERROR_TEXT_BYTES);
+    expect(await (await postChat(host, question("u2"))).text()).toContain('"delta":"Yes."');
+  });
+});
+
+class Verbose extends Failing {
+  override onChatError() {
+    return new Error(thrown());
+  }
+}
 
 describe("an OpenAI client that does not read", () => {
   const words = Array.from({ length: 40 }, () => text("x".repeat(1_000_000)));

@@ -1,7 +1,7 @@
 // One run that this process works on: reaches the child, follows it to its end, and stops it where it must. It says how
 // the run ended; writing that down is its owner's. Between any two of its steps the process may die: the row and the
 // child's own record say how it goes on.
-import { errorMessage, ThinkError } from "../../util/errors.ts";
+import { cutErrorText, errorMessage, ThinkError } from "../../util/errors.ts";
 import { answerInTime, follow, NoAnswerError, type Followed } from "./follow.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { AgentToolRunInspection } from "./run-progress.ts";
@@ -244,7 +244,7 @@ export class LiveRun {
       await agent.onAgentToolStart(runInfo(row));
     } catch (error) {
       await runtime.report(error);
-      return { status: "error", error: errorMessage(error) };
+      return { status: "error", error: cutErrorText(errorMessage(error)) };
     }
     this.#stop.signal.throwIfAborted();
     const maxTokens = row.turn_id === null ? Infinity : conversation.tokensLeft(row.turn_id);
