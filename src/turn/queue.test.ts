@@ -1,7 +1,10 @@
 // A queue of turns: what one costs, and what others wait for, does not grow with it.
+import { getEventListeners } from "node:events";
 import { beforeEach, expect, test, vi } from "vitest";
+import { failInBand, reply, stall, text } from "../testing/model/index.ts";
+import { installedModel } from "../testing/model/installed-model.test-support.ts";
 import { user, World } from "./engine.test-support.ts";
-import { TurnStore, type EngineInit } from "./store.ts";
+import { TurnStore } from "./store.ts";
 
 // What a broken disk says to the console is not what is tested.
 beforeEach(() => void vi.spyOn(console, "error").mockReturnValue(undefined));
@@ -53,17 +56,27 @@ test("a queue that cannot be made durable stops, and goes on with the next wake"
   expect(world.conversation.row.openTurns).toHaveLength(0);
 });
 
-test("a turn that is over is not kept in memory", async () => {
-  const model = Promise.withResolvers<never>();
-  const world = new World({ model: () => model.promise });
-  const { settled } = world.engine.admit(ask("r1"));
-  const [open] = world.conversation.row.openTurns;
-  const { conversation, journal } = world;
-  const store = new TurnStore({ conversation, journal, ids: { next: () => "epoch" } } as EngineInit);
-  const turn = open && store.find(open);
-  if (!turn) throw new Error("The turn is open.");
-  model.reject(new Error("no model"));
-  await settled;
-  store.forget(turn);
-  expect(store.find(open)).toBeUndefined();
+test("of turns that are over the engine keeps nothing: not the turn, and no listener on the signal of its caller", async () => {
+  const added = vi.spyOn(TurnStore.prototype, "add");
+  const steps = [reply(text("one")), failInBand("refused"), reply(text("three")), reply(stall())];
+  const model = installedModel(steps);
+  const world = new World({ model: () => model });
+  // Of a caller that asks again and again, as a page or a workflow does.
+  const { signal } = new AbortController();
+  const statuses: string[] = [];
+  for (const id of ["r1", "r2", "r3", "r4"]) {
+    const ticket = world.engine.admit({ ...ask(id), signal });
+    if (id === "r4") setImmediate(() => world.engine.cancel("r4"));
+    statuses.push((await ticket.settled).status);
+  }
+  await new Promise(setImmediate);
+  expect(statuses).toEqual(["completed", "error", "completed", "aborted"]);
+  const [store] = added.mock.contexts;
+  const turns = added.mock.calls.map(([turn]) => turn);
+  expect(turns).toHaveLength(4);
+  const place = { firstSequence: 1, generation: 0 };
+  expect(turns.map(({ turnId, requestId }) => store?.find({ turnId, requestId, ...place }))).toEqual(
+    turns.map(() => undefined)
+  );
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });

@@ -1,7 +1,16 @@
 // Submissions over HTTP: only where the class says who may, once per key, with an address to ask at.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Think } from "../../src/index.ts";
-import { createTestHost, createScript, reply, scriptedModel, text, type Script } from "../../src/testing/index.ts";
+import { MAX_WAITING } from "../../src/features/submissions/submissions.ts";
+import {
+  createScript,
+  createTestHost,
+  reply,
+  scriptedModel,
+  stall,
+  text,
+  type Script
+} from "../../src/testing/index.ts";
 
 let script: Script;
 let signatures: string[];
@@ -138,4 +147,28 @@ test("a sub-agent has its own address", async () => {
   await host.idle();
   const asked = await host.fetch(below(address, statusUrl), { headers: { Authorization: "Bearer right" } });
   expect(await asked.json()).toMatchObject({ status: "completed" });
+});
+
+test("a full queue answers 503 and when to try again; a repetition still gets its first answer", async () => {
+  const host = open();
+  const key = (name: string) => ({ "Idempotency-Key": name });
+  expect((await host.fetch(URL_PATH, post({ input: "First" }, key("first")))).status).toBe(202);
+  await host.idle();
+  script = createScript(() => reply(stall()));
+  await host.fetch(URL_PATH, post({ input: "Running" }, key("running")));
+  host.sql(
+    Hooked,
+    "a",
+    `INSERT INTO cf_submissions (created_at, id, fingerprint, request)
+     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MAX_WAITING - 1})
+     SELECT ${host.now}, 'filled' || i, '-', '{"messages":[]}' FROM n`
+  );
+  await host.restart();
+  const refused = await host.fetch(URL_PATH, post({ input: "One too many" }, key("last")));
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("Retry-After")).toBe("30");
+  expect(await refused.json()).toEqual({ error: expect.any(String), code: "submission-queue-full" });
+  expect((await host.fetch(URL_PATH, post({ input: "First" }, key("first")))).status).toBe(200);
+  const waiting = "SELECT COUNT(*) AS n FROM cf_submissions WHERE settled_at IS NULL";
+  expect(host.sql(Hooked, "a", waiting)).toEqual([{ n: MAX_WAITING }]);
 });
