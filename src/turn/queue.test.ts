@@ -58,7 +58,7 @@ test("a queue that cannot be made durable stops, and goes on with the next wake"
 
 test("of turns that are over the engine keeps nothing: not the turn, and no listener on the signal of its caller", async () => {
   const added = vi.spyOn(TurnStore.prototype, "add");
-  const steps = [reply(text("one")), failInBand("refused"), reply(text("three")), reply(stall())];
+  const steps = [reply(text("one")), reply(failInBand("refused")), reply(text("three")), reply(stall())];
   const model = installedModel(steps);
   const world = new World({ model: () => model });
   // Of a caller that asks again and again, as a page or a workflow does.
@@ -71,7 +71,7 @@ test("of turns that are over the engine keeps nothing: not the turn, and no list
   }
   await new Promise(setImmediate);
   expect(statuses).toEqual(["completed", "error", "completed", "aborted"]);
-  const [store] = added.mock.contexts;
+  const [store] = added.mock.contexts as TurnStore[];
   const turns = added.mock.calls.map(([turn]) => turn);
   expect(turns).toHaveLength(4);
   const place = { firstSequence: 1, generation: 0 };
