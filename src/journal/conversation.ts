@@ -1,12 +1,14 @@
 // The one row a conversation keeps beside its records and messages: where it stands now. Everything in it is a fold of
 // the journal, kept so that a boot and a turn read one row instead of the records. All modules change it through
-// `transaction`, which writes it at most once, together with whatever else the transaction writes.
+// `transaction`, which writes it at most once, together with whatever else the transaction writes. Of a long queue the
+// row holds the beginning only (open-turn-rows.ts).
 import type { Quarantine } from "../host/quarantine.ts";
 import { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { TransactionEnd } from "../host/transactions.ts";
 import { parseJson, type Json } from "../util/json.ts";
+import { OpenTurnRows } from "./open-turn-rows.ts";
 
 /** A turn that is accepted and has no outcome yet. What happened in it is in its records. */
 export interface OpenTurn {
@@ -111,6 +113,7 @@ export class Conversation {
   readonly id: string;
   readonly #sql: Sql;
   readonly #table: TableSet;
+  readonly #openTurns: OpenTurnRows;
   /** Write-through: the object is the only writer of its database. */
   readonly #stored: Cached<ConversationRow>;
   /** The row while a transaction changes it; nested ones share it. */
@@ -124,6 +127,7 @@ export class Conversation {
   constructor(sql: Sql, id = "", setAside?: Quarantine) {
     this.#sql = sql;
     this.#table = new TableSet(sql, CONVERSATION_TABLES);
+    this.#openTurns = new OpenTurnRows(sql, id, setAside);
     this.id = id;
     this.#setAside = setAside;
     this.#stored = new Cached(sql, () => this.#load());
@@ -151,7 +155,8 @@ export class Conversation {
          FROM cf_conversations WHERE id <> ? ORDER BY id LIMIT 100`,
       this.id
     );
-    return rows.map((row) => ({ ...row, openTurns: row.openTurns ?? 0 }));
+    const waiting = this.#openTurns.counts();
+    return rows.map((row) => ({ ...row, openTurns: (row.openTurns ?? 0) + (waiting.get(row.id) ?? 0) }));
   }
 
   /**
@@ -223,13 +228,20 @@ export class Conversation {
       nextMessage: stored.next_message,
       clearedSequence: stored.cleared_sequence,
       journalFloor: stored.journal_floor,
-      openTurns: this.#list<OpenTurn>("open_turns", stored.open_turns),
+      openTurns: [...this.#list<OpenTurn>("open_turns", stored.open_turns), ...this.#waiting()],
       respondingTurns: this.#list<string>("responding_turns", stored.responding_turns),
       failedTurn: this.#parsed<FailedTurn>("failed_turn", stored.failed_turn),
       clientTools: this.#parsed<Json>("client_tools", stored.client_tools),
       body: this.#parsed<Json>("body", stored.body),
       armedContinuations: this.#armed(stored.armed_continuation)
     };
+  }
+
+  #waiting(): OpenTurn[] {
+    const turns = this.#openTurns.load();
+    if (turns) return turns;
+    this.#isDamaged = true;
+    return [];
   }
 
   /** A single one was stored as it is before there could be several. */
@@ -268,7 +280,7 @@ export class Conversation {
       row.nextMessage,
       row.clearedSequence,
       row.journalFloor,
-      JSON.stringify(row.openTurns),
+      JSON.stringify(this.#openTurns.store(row.openTurns)),
       JSON.stringify(row.respondingTurns),
       printed(row.failedTurn),
       printed(row.clientTools),

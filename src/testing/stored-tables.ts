@@ -19,6 +19,7 @@ import { QUARANTINE_TABLES } from "../host/quarantine.ts";
 import { TAKEOVER_TABLES } from "../host/takeover.ts";
 import { CONVERSATION_TABLES } from "../journal/conversation.ts";
 import { CHANGE_TABLES, TURN_TABLES } from "../journal/history.ts";
+import { WAITING_TURN_TABLES } from "../journal/open-turn-rows.ts";
 import { JOURNAL_TABLES } from "../journal/rows.ts";
 import { MCP_TABLES } from "../features/mcp/server-store.ts";
 import { BLOCK_TABLES } from "../session/context/agent-context-provider.ts";
@@ -48,7 +49,8 @@ type Result = ReturnType<Database["run"]>;
 /** Every table of the package but cf_meta, which all objects have. */
 export const ALL_TABLES = [
   ...[QUARANTINE_TABLES, BLOB_TABLES, STATE_TABLES, SCHEDULE_TABLES, QUEUE_TABLES, FIBER_TABLES, WORKFLOW_TABLES],
-  ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, MESSAGE_TABLES, COMPACTION_TABLES],
+  ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, WAITING_TURN_TABLES, MESSAGE_TABLES],
+  ...[COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
