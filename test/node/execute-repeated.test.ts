@@ -163,6 +163,111 @@ test("a script that posts again around a kill is shown the new question and repe
   expect(scene.effects).toEqual(["pay 1"]);
 });
 
+test("a script that posts a decision without a hash, again and again, decides one question", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(TWO, bank);
+  const { executionId } = first;
+  const paused = { status: 200, output: { status: "paused", pending: [{ seq: 1 }] } };
+  expect(await post(host, executionId, { decision: "approve" })).toMatchObject(paused);
+  const { inputHash, seq } = await question(host);
+  for (const body of [{ decision: "approve" }, { decision: "reject" }, { decision: "approve", seq: 0 }]) {
+    expect(await post(host, executionId, body), JSON.stringify(body)).toMatchObject({
+      status: 409,
+      output: {
+        status: "error",
+        executionId,
+        error: expect.stringContaining("Nothing was done"),
+        pending: [{ seq, inputHash, method: "pay", args: { n: 2 } }]
+      }
+    });
+  }
+  expect(scene.effects).toEqual(["pay 1"]);
+  expect(await question(host)).toMatchObject({ seq, inputHash });
+  const last = await post(host, executionId, { decision: "approve", inputHash });
+  expect(last).toMatchObject({ status: 200, output: { status: "completed" } });
+  expect(await post(host, executionId, { decision: "approve" })).toMatchObject({ status: 409 });
+  expect(scene.effects).toEqual(["pay 1", "pay 2"]);
+});
+
+test("two posts without a hash at once decide one question, also of calls that wait side by side", async () => {
+  for (const code of [TWO, `await Promise.all([bank.pay({ n: 1 }), bank.pay({ n: 2 })]); "ended"`]) {
+    const bank = held();
+    bank.letGo();
+    const { host, question: first } = await asked(code, bank);
+    const bodies = Array(3).fill({ decision: "approve" });
+    const answers = await Promise.all(bodies.map((body) => post(host, first.executionId, body)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
+    expect(scene.effects).toEqual(["pay 1"]);
+  }
+});
+
+test("a refusal names what waits only to a caller that may decide over it", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(TWO, bank);
+  await post(host, first.executionId, { decision: "approve" });
+  scene.authorize = () => false;
+  const { output } = await post(host, first.executionId, { decision: "approve" });
+  expect(output).toEqual({ status: "error", executionId: first.executionId, error: expect.any(String) });
+});
+
+test("code of the server decides one question after the other by the id of the run", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(TWO, bank);
+  const agent = await coder(host);
+  expect(await agent.approveExecution(first.executionId)).toMatchObject({ status: "paused", pending: [{ seq: 1 }] });
+  expect(await agent.approveExecution(first.executionId)).toMatchObject({ status: "completed" });
+  expect(scene.effects).toEqual(["pay 1", "pay 2"]);
+});
+
+/** The class is asked by every decision, and answers all of them when it is let. */
+function slowAuthorization(count: number) {
+  const allAsked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<boolean>();
+  let asked = 0;
+  scene.authorize = () => {
+    if (++asked === count) allAsked.resolve();
+    return answered.promise;
+  };
+  return { allAsked: allAsked.promise, answer: () => answered.resolve(true) };
+}
+
+test.each([
+  ["approve", ONE, { status: "completed", result: "ended" }, ["pay 1"]],
+  ["approve", TWO, { status: "paused", pending: [{ seq: 1 }] }, ["pay 1"]],
+  ["reject", ONE, { status: "rejected", reason: "no" }, []]
+] as const)("two equal hashed posts at once both get the first answer (%s, %s)", async (...row) => {
+  const [decision, code, output, effects] = row;
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(code, bank);
+  const body = { decision, reason: "no", inputHash: first.inputHash };
+  const { allAsked, answer } = slowAuthorization(2);
+  const answers = [post(host, first.executionId, body), post(host, first.executionId, body)];
+  await allAsked;
+  answer();
+  const [one, other] = await Promise.all(answers);
+  expect(one).toMatchObject({ status: 200, output });
+  expect(other).toEqual(one);
+  expect(scene.effects).toEqual(effects);
+});
+
+test("of two different hashed posts at once the one that comes too late is refused", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(ONE, bank);
+  const { inputHash, executionId } = first;
+  const { allAsked, answer } = slowAuthorization(2);
+  const approved = post(host, executionId, { decision: "approve", inputHash });
+  const rejected = post(host, executionId, { decision: "reject", inputHash });
+  await allAsked;
+  answer();
+  const statuses = (await Promise.all([approved, rejected])).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([200, 409]);
+});
+
 test("who may not decide is not given the answer of an earlier decision", async () => {
   const bank = held();
   bank.letGo();
@@ -234,6 +339,20 @@ test("a decision that the class refuses leaves the question on the page", async 
   expect(await client.approve(callId)).toMatchObject({ status: "error" });
   await network.settle();
   expect(client.getSnapshot().pendingApprovals).toMatchObject([{ callId, seq: 0 }]);
+});
+
+test("a client that calls approveExecution with nothing but the id, again and again, decides one question", async () => {
+  const bank = held();
+  bank.letGo();
+  const { network, client, first } = await page(TWO, bank);
+  const call = async () => {
+    const answer = client.call("approveExecution" as never, [first.executionId] as never) as Promise<unknown>;
+    await network.settle();
+    return answer;
+  };
+  expect(await call()).toMatchObject({ status: "paused", pending: [{ seq: 1 }] });
+  expect(await call()).toMatchObject({ status: "error", pending: [{ seq: 1, inputHash: expect.any(String) }] });
+  expect(scene.effects).toEqual(["pay 1"]);
 });
 
 test("a page decides the question that it shows, not the one that came meanwhile", async () => {

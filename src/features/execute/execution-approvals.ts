@@ -19,7 +19,7 @@ import {
   type Executions
 } from "./executions.ts";
 import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
-import { askedWith, pendingCall, questionOf } from "./question.ts";
+import { askedWith, pendingCall, questionOf, questionProblem } from "./question.ts";
 import { encodeValue } from "./value-codec.ts";
 
 export interface ExecutionDecision extends ApprovalDecision {
@@ -29,6 +29,13 @@ export interface ExecutionDecision extends ApprovalDecision {
   readonly args?: unknown;
   readonly reason?: string;
 }
+
+interface GivenDecision {
+  readonly decision: ExecutionDecision;
+  readonly isApproved: boolean;
+}
+
+const NOT_WAITING = "Nothing was done: that call is no longer pending.";
 
 export class ExecutionApprovals {
   readonly #executions: Executions;
@@ -40,16 +47,11 @@ export class ExecutionApprovals {
   }
 
   pendingExecutions(id?: string): PendingCall[] {
-    const paused = this.#executions.store.inStatus("paused").filter((one) => id === undefined || one.id === id);
-    return paused.flatMap((one) =>
-      this.#executions.isExpired(one)
-        ? []
-        : this.#waiting(one.id).map((entry) => ({ ...pendingCall(one.id, entry), ...questionOf(entry) }))
-    );
+    return this.#paused(id).flatMap((one) => (this.#executions.isExpired(one) ? [] : this.#questions(one.id)));
   }
 
   pendingApprovals(id?: string): PendingApproval[] {
-    const paused = this.#executions.store.inStatus("paused").filter((one) => id === undefined || one.id === id);
+    const paused = this.#paused(id);
     const stateOf = this.#host.conversation.outputStates(paused);
     return paused.flatMap((execution) => {
       const [entry] = this.#executions.isExpired(execution) ? [] : this.#waiting(execution.id);
@@ -58,20 +60,37 @@ export class ExecutionApprovals {
     });
   }
 
-  async approve(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
-    const earlier = await this.#decidedBefore(id, { decision, isApproved: true });
+  approve(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
+    return this.#decideOnce(id, { decision, isApproved: true });
+  }
+
+  reject(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
+    return this.#decideOnce(id, { decision, isApproved: false });
+  }
+
+  /** The first of several equal decisions counts. The others get its answer, also those that were sent at the same moment. */
+  async #decideOnce(id: string, given: GivenDecision): Promise<ExecutionOutcome> {
+    const earlier = await this.#decidedBefore(id, given);
     if (earlier) return earlier;
+    const decided = await (given.isApproved ? this.#approve(id, given) : this.#reject(id, given));
+    if (decided.ok) return decided.value;
+    return (await this.#decidedBefore(id, given)) ?? decided.error;
+  }
+
+  async #approve(id: string, given: GivenDecision): Promise<Result<ExecutionOutcome, ExecutionOutcome>> {
+    const { decision } = given;
     const ready = await this.#decidable(id, "not paused");
-    if (!ready.ok) return failedRun(id, ready.error);
+    if (!ready.ok) return refused(id, ready.error);
     const execution = ready.value;
     const unopened = await this.#openProblem(execution);
-    if (unopened !== undefined) return failedRun(id, unopened);
-    const entry = this.#entryOf(id, decision);
-    if (!entry) return failedRun(id, "Nothing was done: that call is no longer pending.");
+    if (unopened !== undefined) return refused(id, unopened);
+    const asked = await this.#asked(execution, given);
+    if (!asked.ok) return asked;
+    const entry = asked.value;
     const edited = await this.#editedArgs(execution, entry, decision);
-    if (!edited.ok) return failedRun(id, edited.error);
-    const refusal = await this.#refusal(execution, { entry, decision, isApproved: true });
-    if (refusal !== undefined) return failedRun(id, refusal);
+    if (!edited.ok) return refused(id, edited.error);
+    const refusal = await this.#unauthorized(execution, entry, given);
+    if (refusal !== undefined) return refused(id, refusal);
     const by = decision.by ?? null;
     const { store } = this.#executions;
     await this.#passesEnded(id);
@@ -81,22 +100,22 @@ export class ExecutionApprovals {
         store.approve(id, entry.seq, { by, editedArgs: edited.value }) &&
         store.leavePause(id, "running")
     );
-    if (!won) return failedRun(id, "Nothing was done: the run is not paused any more.");
+    if (!won) return refused(id, "Nothing was done: the run is not paused any more.");
     this.#host.emit("action:pause:approved", { action: callPath(entry), executionId: id });
     const { origin = getCurrentAgent().connection } = decision;
-    const outcome = await this.#host.inAgent(() => this.#executions.pass(id, new AbortController().signal, origin));
-    return this.#executions.shown(execution, outcome);
+    const outcome = await this.#executions.passAfterDecision(id, origin);
+    return { ok: true, value: this.#executions.shown(execution, outcome) };
   }
 
-  async reject(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
-    const earlier = await this.#decidedBefore(id, { decision, isApproved: false });
-    if (earlier) return earlier;
+  async #reject(id: string, given: GivenDecision): Promise<Result<ExecutionOutcome, ExecutionOutcome>> {
+    const { decision } = given;
     const ready = await this.#decidable(id, "no longer pending");
-    if (!ready.ok) return failedRun(id, ready.error);
-    const entry = this.#entryOf(id, decision);
-    if (!entry) return failedRun(id, "Nothing was done: that call is no longer pending.");
-    const refusal = await this.#refusal(ready.value, { entry, decision, isApproved: false });
-    if (refusal !== undefined) return failedRun(id, refusal);
+    if (!ready.ok) return refused(id, ready.error);
+    const asked = await this.#asked(ready.value, given);
+    if (!asked.ok) return asked;
+    const entry = asked.value;
+    const refusal = await this.#unauthorized(ready.value, entry, given);
+    if (refusal !== undefined) return refused(id, refusal);
     const { origin = getCurrentAgent().connection, reason = REJECTED } = decision;
     await this.#passesEnded(id);
     const won = this.#host.conversation.atomically(() => {
@@ -106,18 +125,16 @@ export class ExecutionApprovals {
       this.#executions.placeLate(id, origin, decision.by);
       return true;
     });
-    if (!won) return failedRun(id, "Nothing was done: the run is no longer pending.");
+    if (!won) return refused(id, "Nothing was done: the run is no longer pending.");
     this.#host.emit("action:pause:rejected", { action: callPath(entry), executionId: id });
     this.#host.rearm();
     await this.#executions.disposed(ready.value, "rejected");
-    return { status: "rejected", executionId: id, reason };
+    return { ok: true, value: { status: "rejected", executionId: id, reason } };
   }
 
   /** What a decision that names its question is answered when that question was decided before; undefined: it was not. */
-  async #decidedBefore(
-    id: string,
-    { decision, isApproved }: { decision: ExecutionDecision; isApproved: boolean }
-  ): Promise<ExecutionOutcome | undefined> {
+  async #decidedBefore(id: string, given: GivenDecision): Promise<ExecutionOutcome | undefined> {
+    const { decision, isApproved } = given;
     if (decision.inputHash === undefined) return undefined;
     // A repetition of a decision that is at work waits for what comes of it.
     await this.#passesEnded(id);
@@ -126,7 +143,7 @@ export class ExecutionApprovals {
     const execution = store.find(id);
     if (!found || found.state === "waits" || !execution) return undefined;
     const { entry, state } = found;
-    const refusal = await this.#unauthorized(execution, { entry, decision, isApproved });
+    const refusal = await this.#unauthorized(execution, entry, given);
     if (refusal !== undefined) return failedRun(id, refusal);
     const isRepeated = (state === "approved") === isApproved && isSamePerson(entry, decision);
     if (!isRepeated) return failedRun(id, `Nothing was done: this question was ${state} before.`);
@@ -134,11 +151,21 @@ export class ExecutionApprovals {
     return this.#executions.shown(execution, this.#executions.outcomeOf(execution));
   }
 
-  /** The call that is decided about: the one that the decision names, else the first that waits. */
-  #entryOf(id: string, { seq, inputHash }: ExecutionDecision): LogEntry | undefined {
-    const waiting = this.#waiting(id);
-    const named = inputHash === undefined ? undefined : askedWith(waiting, inputHash)?.entry;
-    return (seq === undefined && named) || waiting.find((one) => seq === undefined || one.seq === seq);
+  /** The call that is decided about. Else a refusal, which names what waits to a caller that may decide over it. */
+  async #asked(execution: Execution, given: GivenDecision): Promise<Result<LogEntry, ExecutionOutcome>> {
+    const { id } = execution;
+    const log = this.#executions.store.log(id);
+    const waiting = log.filter(isPending);
+    const { inputHash, seq } = given.decision;
+    const entry = entryOf(waiting, given.decision);
+    const problem = entry ? questionProblem(log, entry, { inputHash, seq, isFromClient: isFromClient() }) : NOT_WAITING;
+    if (entry && problem === undefined) return { ok: true, value: entry };
+    const error = problem ?? NOT_WAITING;
+    const [first] = waiting;
+    if (!first) return refused(id, error);
+    const refusal = await this.#unauthorized(execution, first, given);
+    if (refusal !== undefined) return refused(id, refusal);
+    return { ok: false, error: { status: "error", executionId: id, error, pending: this.#questions(id) } };
   }
 
   /** The run, if a decision about it can be taken now. */
@@ -184,7 +211,19 @@ export class ExecutionApprovals {
   }
 
   #waiting(id: string): LogEntry[] {
-    return this.#executions.store.log(id).filter(({ state }) => state === "pending");
+    return this.#executions.store.log(id).filter(isPending);
+  }
+
+  #questions(id: string): PendingCall[] {
+    return this.#waiting(id).map((entry) => ({ ...pendingCall(id, entry), ...questionOf(entry) }));
+  }
+
+  /** Newest first. */
+  #paused(id: string | undefined): Execution[] {
+    const { store } = this.#executions;
+    if (id === undefined) return store.inStatus("paused");
+    const execution = store.find(id);
+    return execution?.status === "paused" ? [execution] : [];
   }
 
   async #editedArgs(
@@ -204,21 +243,10 @@ export class ExecutionApprovals {
   }
 
   /** Why the caller may not decide this; undefined when it may. */
-  async #refusal(
-    execution: Execution,
-    { entry, decision, isApproved }: { entry: LogEntry; decision: ExecutionDecision; isApproved: boolean }
-  ): Promise<string | undefined> {
-    const asked = questionOf(entry);
-    if (decision.inputHash !== undefined && decision.inputHash !== asked.inputHash)
-      return "Nothing was done: what waits for approval has another input than the one that was decided about.";
-    if (decision.inputHash === undefined && asked.mayHaveRun)
-      return "Nothing was done: this call may have run, because the process died in it. Look whether it did, then decide with the inputHash of this question.";
-    return this.#unauthorized(execution, { entry, decision, isApproved });
-  }
-
   async #unauthorized(
     execution: Execution,
-    { entry, decision, isApproved }: { entry: LogEntry; decision: ExecutionDecision; isApproved: boolean }
+    entry: LogEntry,
+    { decision, isApproved }: GivenDecision
   ): Promise<string | undefined> {
     const approval = this.#approvalOf(execution, entry);
     const { descriptor } = approval;
@@ -237,6 +265,26 @@ export class ExecutionApprovals {
     const descriptor = this.#executions.descriptorOf(execution, entry);
     return { executionId: execution.id, source: "codemode", descriptor, ...questionOf(entry) };
   }
+}
+
+function refused(id: string, error: string): { readonly ok: false; readonly error: ExecutionOutcome } {
+  return { ok: false, error: failedRun(id, error) };
+}
+
+function isPending({ state }: LogEntry): boolean {
+  return state === "pending";
+}
+
+/** Of the calls that wait: the one that the decision names, else the first. */
+function entryOf(waiting: readonly LogEntry[], { seq, inputHash }: ExecutionDecision): LogEntry | undefined {
+  const named = inputHash === undefined ? undefined : askedWith(waiting, inputHash)?.entry;
+  return (seq === undefined && named) || waiting.find((one) => seq === undefined || one.seq === seq);
+}
+
+/** A client repeats a request that it has no answer to. Code of the server decides once for each call. */
+function isFromClient(): boolean {
+  const { connection, request } = getCurrentAgent();
+  return connection !== undefined || request !== undefined;
 }
 
 /** Asked again, a call does not know any more who approved it first. */

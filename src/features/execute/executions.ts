@@ -98,7 +98,20 @@ export class Executions {
 
   /** One pass at a time per run. */
   pass(id: string, signal: AbortSignal, origin?: unknown): Promise<ExecutionOutcome> {
-    const running = this.#runPass(id, signal, origin).finally(() => {
+    return this.#track(id, this.#runPass(id, signal, origin));
+  }
+
+  /** A pass after a decision, apart from the caller. It is active at once: an equal decision waits for it. */
+  passAfterDecision(id: string, origin: unknown): Promise<ExecutionOutcome> {
+    const { signal } = new AbortController();
+    return this.#track(
+      id,
+      this.#host.inAgent(() => this.#runPass(id, signal, origin))
+    );
+  }
+
+  #track(id: string, pass: Promise<ExecutionOutcome>): Promise<ExecutionOutcome> {
+    const running = pass.finally(() => {
       this.active.delete(id);
       if (!this.#isStopped) this.#host.rearm();
     });

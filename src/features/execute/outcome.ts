@@ -43,7 +43,14 @@ export type ExecutionOutcome =
       readonly message?: string;
     }
   | { readonly status: "rejected"; readonly executionId: string; readonly reason: string }
-  | { readonly status: "error"; readonly executionId: string; readonly error: string; readonly logs?: string[] };
+  | {
+      readonly status: "error";
+      readonly executionId: string;
+      readonly error: string;
+      readonly logs?: string[];
+      /** Of a decision that was refused: the questions of the run that wait now. */
+      readonly pending?: PendingCall[];
+    };
 
 const EXECUTION_ID = /^exec_\d{16}_[\w-]+$/;
 

@@ -47,6 +47,35 @@ export function askedWith(log: readonly LogEntry[], inputHash: string): FoundQue
   return undefined;
 }
 
+/** What a decision says about which question it is meant for. */
+export interface NamedQuestion {
+  readonly inputHash?: string;
+  readonly seq?: number;
+  /** It came from a client, which may send it a second time. */
+  readonly isFromClient: boolean;
+}
+
+/** Why a decision must not decide this question of the run; undefined: it may. */
+export function questionProblem(log: readonly LogEntry[], entry: LogEntry, named: NamedQuestion): string | undefined {
+  const { inputHash, seq, isFromClient } = named;
+  if (inputHash !== undefined) return inputHash === questionHash(entry) ? undefined : OTHER_INPUT;
+  if (entry.mayHaveRun) return MAY_HAVE_RUN;
+  if (seq !== undefined || !isFromClient) return undefined;
+  return log.some(wasDecided) ? MAY_BE_REPEATED : undefined;
+}
+
+const OTHER_INPUT = "Nothing was done: what waits for approval has another input than the one that was decided about.";
+const MAY_HAVE_RUN =
+  "Nothing was done: this call may have run, because the process died in it. Look whether it did, then decide with the inputHash of this question.";
+const MAY_BE_REPEATED =
+  "Nothing was done: another question of this run was decided before, and this decision may be that one, sent again. Look at what waits now, then decide with the inputHash of this question.";
+
+/** Whether a human has decided about this call, at least once. */
+function wasDecided({ requiresApproval, state, askedAgain }: LogEntry): boolean {
+  const timesAsked = (requiresApproval ? 1 : 0) + askedAgain;
+  return timesAsked > (state === "pending" ? 1 : 0);
+}
+
 function stateOf({ state, order }: LogEntry): FoundQuestion["state"] {
   if (state === "pending") return "waits";
   // A call that ran and was rolled back has an answer; one that was rejected has none.

@@ -111,7 +111,8 @@ export class Support extends Think {
 
 export async function releaseEverything(agent: DurableObjectStub<Support>) {
   for (const { executionId, descriptor, inputHash = "" } of await agent.pendingApprovals()) {
-    if (descriptor.risk === "high") await agent.rejectExecution(executionId, "Not on a Friday", { by: "ann" });
+    if (descriptor.risk === "high")
+      await agent.rejectExecution(executionId, "Not on a Friday", { by: "ann", inputHash });
     else await agent.approveExecution(executionId, { by: "ann", inputHash });
   }
 }
