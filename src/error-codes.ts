@@ -45,6 +45,7 @@ export type ThinkErrorCode =
   | "bridge-unknown-answer"
   | "call-failed"
   | "call-lost"
+  | "call-may-have-run"
   | "call-timeout"
   | "callback-too-slow"
   | "channel-definition"

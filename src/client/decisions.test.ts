@@ -13,7 +13,10 @@ test("a run that is named by its id alone is decided by the question of now", as
 
 test("a question that may have run is not decided by the id of its run: the caller has not seen it", async () => {
   const question = { inputHash: "h", seq: 1, mayHaveRun: true };
-  expect(await questionOfRun(waits({ executionId: "e", ...question }), "e")).toEqual({});
+  await expect(questionOfRun(waits({ executionId: "e", ...question }), "e")).rejects.toMatchObject({
+    code: "call-may-have-run",
+    message: expect.stringContaining('"e"')
+  });
 });
 
 test("a class that lists nothing is asked without a question", async () => {

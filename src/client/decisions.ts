@@ -1,6 +1,7 @@
 // A decision about what waits beyond its turn, as it is sent: with the question that it is about, so that an agent which
 // gets it twice, or after a crash, decides no other question by it.
 import type { RepeatableCall } from "./calls.ts";
+import { CallMayHaveRunError } from "./errors.ts";
 import { questionIn, type AskedQuestion } from "./message-list.ts";
 import type { WaitingApproval } from "./view.ts";
 
@@ -41,13 +42,13 @@ export async function sendDecision(
   return { output, isRefused: isRefusal(output, executionId), isRepeated };
 }
 
-/** What a caller that names only a run decides: the question of now, and never one that comes after it. */
+/** What a caller that names only a run decides: the question of now, and never one that comes after it. Throws CallMayHaveRunError. */
 export async function questionOfRun(call: CallAgent, executionId: string): Promise<AskedQuestion> {
   // A class may have no such method.
   const waiting = await call("pendingApprovals", [executionId]).catch(() => undefined);
   const asked = Array.isArray(waiting) ? questionIn({ approvalDescriptor: waiting[0] as unknown }) : {};
-  // The caller has not seen that it may have run: it is refused.
-  return asked.mayHaveRun ? {} : asked;
+  if (asked.mayHaveRun) throw new CallMayHaveRunError(executionId);
+  return asked;
 }
 
 /** Actions return what they like; a refusal names the run that it is about. */

@@ -34,6 +34,17 @@ export class CommandRefusedError extends ThinkError {
   }
 }
 
+/** A decision named only a call or a run, and what waits there may have run: who decides has to have seen that. */
+export class CallMayHaveRunError extends ThinkError {
+  constructor(id: string) {
+    super({
+      code: "call-may-have-run",
+      message: `Nothing was decided: what waits under "${id}" may have run, because the process died in it.`,
+      hint: "Find out whether it ran, then pass the entry of `pendingApprovals` (its `mayHaveRun` is true) in place of the id."
+    });
+  }
+}
+
 /** A message, an answer or the arguments of a call are larger than what can be sent at once. */
 export class FrameTooLargeError extends ThinkError {
   constructor(limitBytes?: number) {

@@ -19,6 +19,7 @@ export type { DecidedQuestion } from "./decisions.ts";
 export {
   CallFailedError,
   CallLostError,
+  CallMayHaveRunError,
   CallTimeoutError,
   ClientAddressError,
   ClientClosedError,

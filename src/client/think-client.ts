@@ -10,7 +10,7 @@ import { type ApprovalHandler, type ClientTools, describeTools, ToolRunner } fro
 import { ClientConversation } from "./conversation.ts";
 import { questionOfRun, sendDecision, type CallAgent, type DecidedQuestion } from "./decisions.ts";
 import { diagnose, type Diagnosis } from "./diagnosis.ts";
-import { ClientClosedError } from "./errors.ts";
+import { CallMayHaveRunError, ClientClosedError } from "./errors.ts";
 import { type AgentFrame, clientFrames, messageList, readFrame } from "./frames.ts";
 import { isParked, toolPartsOf } from "./message-list.ts";
 import { Outbox } from "./outbox.ts";
@@ -253,9 +253,10 @@ export class ThinkClient<Agent = unknown> {
     this.#conversation.answerTool({ callId, toolName: this.#toolName(callId), errorText });
 
   /**
-   * Agrees to a call. Takes an approval of `pendingApprovals`, then no other question is decided by it; its call id; or
-   * the execution id of a parked action. Resolves when the agent has the decision, for a parked action with its output;
-   * rejects if the agent refuses it.
+   * Agrees to a call. Takes an approval of `pendingApprovals`, then no other question is decided by it. A call id, or the
+   * execution id of what is parked, stands for the question that waits there now, except for one that may have run: that
+   * is a CallMayHaveRunError. Resolves when the agent has the decision, for a parked action with its output; rejects if
+   * the agent refuses it.
    */
   readonly approve = (of: string | DecidedQuestion): Promise<unknown> => this.#decide(of, true);
 
@@ -326,7 +327,11 @@ export class ThinkClient<Agent = unknown> {
 
   #decide(of: string | DecidedQuestion, isApproved: boolean, reason?: string): Promise<unknown> {
     const given: DecidedQuestion = typeof of === "string" ? {} : of;
-    const shown = this.#approval(typeof of === "string" ? of : (of.executionId ?? of.callId ?? ""));
+    const id = typeof of === "string" ? of : (of.executionId ?? of.callId ?? "");
+    const shown = this.#approval(id);
+    if (shown?.mayHaveRun && given.inputHash === undefined) {
+      return this.#conversation.decide(undefined, () => Promise.reject(new CallMayHaveRunError(id)));
+    }
     const asked = { ...shown, ...given };
     // Not on the screen: an action that was parked long ago is decided by its execution id all the same.
     const executionId = asked.executionId ?? (shown || typeof of !== "string" ? undefined : of);

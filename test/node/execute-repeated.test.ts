@@ -5,6 +5,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { PendingApproval } from "../../src/index.ts";
 import type { Connector } from "../../src/features/execute/index.ts";
 import { createTestHost, createTestLoader, planModel } from "../../src/testing/index.ts";
+import type { ThinkClient } from "../../src/client/index.ts";
 import { listOrDecide } from "../../src/cli/commands/approve.ts";
 import { converse } from "../../src/cli/commands/chat.ts";
 import { Network } from "./client-kit.ts";
@@ -95,6 +96,14 @@ test("after a death in the approved call, only a decision about the new question
   const { inputHash: again = "" } = second;
   expect(await agent.approveExecution(executionId, { inputHash: again })).toMatchObject({ status: "completed" });
   expect(scene.effects).toEqual(["pay 1", "pay 1"]);
+});
+
+test("a question that may have run says so in its summary, also where the class describes it", async () => {
+  const { host, bank, question: first } = await asked(ONE);
+  scene.describe = () => ({ summary: "Pays the rent." });
+  void (await coder(host)).approveExecution(first.executionId).catch(() => undefined);
+  await killedInCall(host, bank);
+  expect((await question(host)).descriptor.summary).toBe("May have run already: Pays the rent.");
 });
 
 test("a question that may have run is rejected by its name", async () => {
@@ -311,7 +320,15 @@ test("a page that repeats one press after the reconnect runs the call once, and 
   const [second] = client.getSnapshot().pendingApprovals;
   expect(second).toMatchObject({ callId, seq: 0, mayHaveRun: true });
   bank.letGo();
-  const again = client.approve(callId);
+  // What has seen only the call, or only the run, has not seen that it may have run.
+  const { executionId = "" } = second ?? {};
+  for (const unseen of [callId, executionId, { callId }, { executionId }]) {
+    for (const decided of [client.approve(unseen), client.reject(unseen, "no")])
+      await expect(decided, JSON.stringify(unseen)).rejects.toMatchObject({ code: "call-may-have-run" });
+  }
+  expect(network.sent.filter((frame) => JSON.stringify(frame).includes("rejectExecution"))).toEqual([]);
+  expect(client.getSnapshot().pendingApprovals).toEqual([second]);
+  const again = client.approve(second ?? "");
   await host.advance(RECOVERED_MS);
   await network.settle();
   expect(await again).toMatchObject({ status: "completed" });
@@ -368,18 +385,49 @@ test("a page decides the question that it shows, not the one that came meanwhile
   expect(client.getSnapshot().pendingApprovals).toMatchObject([{ seq: 1 }]);
 });
 
+/** What `everthink chat` shows up to its question. */
+async function chatScreen(client: ThinkClient): Promise<string> {
+  let screen = "";
+  const [input, output] = [new PassThrough(), new PassThrough({ encoding: "utf8" })];
+  output.on("data", (piece: string) => (screen += piece));
+  const left = converse(client, { input, output, hasColors: false }, { title: "coder a", history: 0 });
+  await vi.waitFor(() => expect(screen).toContain("Approve? [y/N] "));
+  input.write("\u0003");
+  expect(await left).toBe(0);
+  return screen;
+}
+
+/** `everthink approve coder …`. */
+async function typed({ client, network }: Pick<Awaited<ReturnType<typeof page>>, "client" | "network">, id?: string) {
+  const printed: string[] = [];
+  const positionals = ["coder", ...(id === undefined ? [] : [id])];
+  const parsed = { positionals, flag: () => false, text: () => undefined, list: () => [] };
+  const said = listOrDecide(client, parsed, { print: (line) => void printed.push(line) });
+  await Promise.all([said, network.settle()]);
+  return printed.join("\n");
+}
+
+test("everthink approve typed again does not decide the next call of a run", async () => {
+  const bank = held();
+  bank.letGo();
+  const opened = await page(TWO, bank);
+  const { executionId = "" } = opened.first;
+  expect(await typed(opened)).toBe(`${executionId}  bank.pay {"n":1}`);
+  expect(await typed(opened, executionId)).toContain("approved");
+  await expect(typed(opened, executionId)).rejects.toThrow("does not wait for an approval");
+  expect(scene.effects).toEqual(["pay 1"]);
+  const [id = "", ...rest] = (await typed(opened)).split(" ");
+  expect(id).toMatch(/^exec_.*#[0-9a-f]{8}$/);
+  expect(rest.join(" ")).toBe(' bank.pay {"n":2}');
+  expect(await typed(opened, id)).toContain("approved");
+  expect(scene.effects).toEqual(["pay 1", "pay 2"]);
+});
+
 test("everthink approve decides a call that may have run only by the id that its list shows", async () => {
-  const { host, network, client, bank, first } = await page(ONE);
-  const typed = async (...positionals: string[]) => {
-    const printed: string[] = [];
-    const parsed = { positionals: ["coder", ...positionals], flag: () => false, text: () => undefined, list: () => [] };
-    const said = listOrDecide(client, parsed, { print: (line) => void printed.push(line) });
-    await Promise.all([said, network.settle()]);
-    return printed.join("\n");
-  };
+  const opened = await page(ONE);
+  const { host, network, bank, first } = opened;
   const { executionId = "" } = first;
-  expect(await typed()).toBe(`${executionId}  bank.pay {"n":1}`);
-  const decided = typed(executionId);
+  const decided = typed(opened, executionId);
   await bank.begun();
   await host.restart();
   await network.notice();
@@ -387,12 +435,13 @@ test("everthink approve decides a call that may have run only by the id that its
   await host.advance(RECOVERED_MS);
   await network.settle();
   await decided.catch(() => undefined);
-  await expect(typed(executionId)).rejects.toThrow("does not wait for an approval");
+  await expect(typed(opened, executionId)).rejects.toThrow("does not wait for an approval");
   expect(scene.effects).toEqual(["pay 1"]);
-  const [id = ""] = (await typed()).split(" ");
+  const [id = ""] = (await typed(opened)).split(" ");
   expect(id).toMatch(/^exec_.*#[0-9a-f]{8}$/);
+  expect(await chatScreen(opened.client)).toContain("may have run: approve it only if it did not");
   bank.letGo();
-  expect(await typed(id)).toContain("approved");
+  expect(await typed(opened, id)).toContain("approved");
   expect(scene.effects).toEqual(["pay 1", "pay 1"]);
 });
 
@@ -405,14 +454,7 @@ test.each(["list", "chat"])(
     if (where === "list") {
       const parsed = { positionals: ["coder"], flag: () => false, text: () => undefined, list: () => [] };
       await listOrDecide(client, parsed, { print: (line) => void (screen += line) });
-    } else {
-      const [input, output] = [new PassThrough(), new PassThrough({ encoding: "utf8" })];
-      output.on("data", (piece: string) => (screen += piece));
-      const left = converse(client, { input, output, hasColors: false }, { title: "coder a", history: 0 });
-      await vi.waitFor(() => expect(screen).toContain("Approve? [y/N] "));
-      input.write("\u0003");
-      expect(await left).toBe(0);
-    }
+    } else screen = await chatScreen(client);
     await network.settle();
     expect(screen).toContain(`bank.pay {"n":1,"note":"${"x".repeat(2_000)}\\u{202e}and to Eve"}`);
   }

@@ -3,6 +3,8 @@ import { Children, createElement, isValidElement, type ReactElement, type ReactN
 import { renderToStaticMarkup } from "react-dom/server";
 import { afterEach, expect, test, vi } from "vitest";
 import type { WaitingApproval } from "../../src/client/index.ts";
+import { ApprovalCard } from "../../examples/assistant/page/parts/approval-card.tsx";
+import { DecisionsContext } from "../../examples/assistant/page/parts/decisions.ts";
 import type { InboxEntry } from "../../src/features/inspection/index.ts";
 import { Approval } from "../../starters/shared/page/chat.tsx";
 import { Inbox } from "../../studio/inbox.tsx";
@@ -39,6 +41,17 @@ function shown(question: WaitingApproval) {
 test("a call that may have run says so before it is decided, and no other does", () => {
   expect(shown({ ...asked, mayHaveRun: true }).words).toContain("may have run");
   expect(shown(asked).words).not.toContain("may have run");
+});
+
+test("the card of the demo says so too, where the question waits", () => {
+  const part = { type: "tool-execute", toolCallId: "c1", state: "input-available", input: {} } as const;
+  const cardOf = (question: WaitingApproval) => {
+    const given = { pending: [question], approve: vi.fn(), reject: vi.fn(), calledFromCode: vi.fn() };
+    const card = createElement(ApprovalCard, { part: part as never });
+    return renderToStaticMarkup(createElement(DecisionsContext.Provider, { value: given }, card));
+  };
+  expect(cardOf({ ...asked, mayHaveRun: true })).toContain("approve it only if it did not run");
+  expect(cardOf(asked)).not.toContain("did not run");
 });
 
 test("a press sends the whole question, so that it decides no other", () => {

@@ -1,4 +1,5 @@
 // `everthink approve`: decides over what an agent waits for.
+import { approvalId } from "../approval-id.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
@@ -84,13 +85,12 @@ async function whatWaits(client: ThinkClient): Promise<Waiting[]> {
   return [...shown, ...rows.filter(({ id }) => !shown.some((one) => one.id === id))];
 }
 
-/** Of code that waits, the call inside of it. One that may have run has an id that only a look at the list gives. */
+/** Of code that waits, the call inside of it. */
 function waitingOf({ descriptor, question, otherwise }: Described): Waiting {
-  const { executionId, callId, inputHash = "", mayHaveRun } = question;
-  const id = executionId ?? callId ?? "";
+  const { mayHaveRun } = question;
   const action = fieldOf(descriptor, "action");
   return {
-    id: mayHaveRun ? `${id}#${inputHash.slice(0, 8)}` : id,
+    id: approvalId(question),
     action: typeof action === "string" ? action : otherwise.action,
     input: fieldOf(descriptor, "input") ?? otherwise.input,
     ...(mayHaveRun && { mayHaveRun }),

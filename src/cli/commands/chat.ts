@@ -6,6 +6,7 @@ import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
 import { showTitle } from "../../features/messengers/approval-input.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
+import { approvalId } from "../approval-id.ts";
 import { AnswerPrinter, type Paint } from "../answer-printer.ts";
 import { CommandError, type CliContext, type CliTerminal } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
@@ -72,8 +73,7 @@ async function sendOnce(
     printer.endLine();
     if (error !== undefined) context.note(printable(`The turn failed: ${error}`));
     for (const waiting of pendingApprovals) {
-      const id = waiting.executionId ?? waiting.callId;
-      context.note(printable(`${question(waiting)}\nDecide: ${decideWith(id)}`));
+      context.note(printable(`${question(waiting)}\nDecide: ${decideWith(approvalId(waiting))}`));
     }
   }
   if (pendingApprovals.length > 0) return PARKED;
@@ -157,11 +157,14 @@ async function decide(client: ChatClient, terminal: Conversation): Promise<void>
 }
 
 /** Of code that waits, the call inside of it. */
-function question({ toolName, input, descriptor }: WaitingApproval): string {
+function question({ toolName, input, descriptor, mayHaveRun }: WaitingApproval): string {
   const said: Record<string, unknown> = isObject(descriptor) ? descriptor : {};
   const { action = toolName, summary = "" } = said;
   const given = typeof summary === "string" && summary !== "" ? `│ ${showTitle(summary)}\n` : "";
-  return printable(`┌ ${String(action)} ${wholeJson(said["input"] ?? input)}\n${given}└ waits for your approval`);
+  const end = mayHaveRun
+    ? "was begun before, and may have run: approve it only if it did not"
+    : "waits for your approval";
+  return printable(`┌ ${String(action)} ${wholeJson(said["input"] ?? input)}\n${given}└ ${end}`);
 }
 
 /** Undefined when the terminal is gone. */

@@ -365,9 +365,10 @@ export class Executions {
     const { requestId, toolCallId } = execution;
     const action = callPath(entry);
     const input = shownInput(pending.args);
-    const summary = entry.mayHaveRun ? `${action} (it was begun before, and may have run)` : action;
-    const own = { action, summary, input, permissions: [], kind: "durable-pause" as const };
-    return { ...own, ...this.#described(pending, { requestId, toolCallId }), requestId, toolCallId };
+    const own = { action, summary: action, input, permissions: [], kind: "durable-pause" as const };
+    const described = { ...own, ...this.#described(pending, { requestId, toolCallId }), requestId, toolCallId };
+    // In front of the class's own words too: some surfaces show the summary only, and cut it.
+    return entry.mayHaveRun ? { ...described, summary: `May have run already: ${described.summary}` } : described;
   }
 
   #described(pending: PendingCall, call: { requestId: string; toolCallId: string }): Partial<ActionApprovalDescriptor> {

@@ -56,6 +56,8 @@ export const browserTools: ThinkClientOptions["tools"] = {
 
 export async function decideAll(client: ReturnType<typeof openChat>, mayRun: (toolName: string) => boolean) {
   for (const asked of client.getSnapshot().pendingApprovals) {
+    // Only a person can find out whether it ran.
+    if (asked.mayHaveRun) continue;
     if (mayRun(asked.toolName)) await client.approve(asked);
     else await client.reject(asked, "Not today.");
   }

@@ -41,6 +41,9 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
           .
         </p>
       )}
+      {asked?.mayHaveRun && (
+        <p className="approval-note">A crash was in the middle of this call: approve it only if it did not run.</p>
+      )}
       <ExtensionReview part={part} />
       {parked && isOpen && <p className="approval-note">It waits as long as it takes. You may close this page.</p>}
       {progress.step === "failed" && <p className="tool-failure">{progress.why}</p>}

@@ -14,11 +14,12 @@ export function Chat({ name }: { name: string }) {
           <b>{role}:</b> {parts.filter(isTextUIPart).map(({ text }) => text)}
         </p>
       ))}
-      {pendingApprovals.map(({ callId, toolName, input }) => (
-        <p key={callId}>
-          {toolName} {JSON.stringify(input)}
-          <button onClick={() => void approve(callId)}>Approve</button>
-          <button onClick={() => void reject(callId)}>Reject</button>
+      {pendingApprovals.map((asked) => (
+        <p key={asked.callId}>
+          {asked.toolName} {JSON.stringify(asked.input)}
+          {asked.mayHaveRun && <b> This may have run already: approve it only if it did not.</b>}
+          <button onClick={() => void approve(asked)}>Approve</button>
+          <button onClick={() => void reject(asked)}>Reject</button>
         </p>
       ))}
       <p role="alert">{connectionError ?? error}</p>
