@@ -4,6 +4,8 @@ import { z } from "zod";
 import { action } from "everthink";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall, type Script } from "everthink/testing";
 import { Billing, reconcile, releaseEverything, Support, world } from "./examples/actions.ts";
+import { user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 let script: Script;
 
@@ -30,8 +32,6 @@ class ScriptedSupport extends Support {
     return this.delivered;
   }
 }
-
-const user = (id: string) => ({ id, role: "user" as const, parts: [{ type: "text" as const, text: id }] });
 
 beforeEach(() => {
   world.length = 0;
@@ -92,8 +92,7 @@ test.each([
   script = createScript([reply(toolCall("purge", { userId: "test-account" })), reply(text("Well."))]);
   const host = createTestHost({ agents: { ScriptedSupport } });
   const socket = await host.connect("/agents/scripted-support/a", { headers: { Cookie: cookie } });
-  const body = JSON.stringify({ messages: [user("u1")], trigger: "submit-message", role: "admin" });
-  socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+  sendChat(socket, "r1", [user("u1")], { role: "admin" });
   await host.idle();
   expect(world).toEqual(done);
 });

@@ -1,7 +1,7 @@
-import type { UIMessage } from "ai";
 import { afterEach, expect, test, vi } from "vitest";
 import { createTestHost, planModel, reply, scriptedModel, text, toolCall } from "everthink/testing";
 import { Assistant, Critic, models, Newsroom, Researcher } from "./examples/agent-tools.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 afterEach(() => {
   models.clear();
@@ -10,9 +10,7 @@ afterEach(() => {
 
 const open = () => createTestHost({ agents: { Assistant }, exports: [Researcher, Critic] });
 const ask = async (host: ReturnType<typeof open>, question: string) =>
-  (await host.get(Assistant, "ada")).saveMessages([
-    { id: question, role: "user", parts: [{ type: "text", text: question }] }
-  ]);
+  (await host.get(Assistant, "ada")).saveMessages([user(question)]);
 
 test("the researcher of the page is a tool, and clients can only open children that exist", async () => {
   vi.spyOn(console, "log").mockImplementation(() => undefined);
@@ -65,7 +63,7 @@ test("the critic's structured output is the tool's output, and a survey reports 
   const host = open();
   await ask(host, "Judge it.");
   await host.idle();
-  const messages: UIMessage[] = await (await host.fetch("/agents/assistant/ada/get-messages")).json();
+  const messages = await storedMessages(host, "/agents/assistant/ada");
   const outputs = messages.flatMap(({ parts }) => parts.flatMap((part) => ("output" in part ? [part.output] : [])));
   expect(outputs).toContainEqual({ score: 3, why: "short" });
   expect(JSON.stringify(messages)).toContain("Researcher: Everybody agrees.");

@@ -10,6 +10,7 @@ import {
   toolCall
 } from "everthink/testing";
 import { Shopkeeper } from "./examples/codemode.ts";
+import { user } from "../kit/messages.ts";
 
 test("the model's code asks a service, and cancels an order when a human has agreed", async () => {
   const requests: string[] = [];
@@ -35,7 +36,7 @@ test("the model's code asks a service, and cancels an order when a human has agr
   }
   const host = createTestHost({ agents: { Scripted }, env: { LOADER: createTestLoader(), ORDERS_TOKEN: "t" } });
   const agent = await host.get(Scripted, "a");
-  await agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "Cancel it if it is small." }] }]);
+  await agent.saveMessages([user("u", "Cancel it if it is small.")]);
   expect(requests).toEqual(["GET https://orders.example.com/orders/7 Bearer t"]);
   const [pending] = await agent.pendingApprovals();
   expect(pending).toMatchObject({ descriptor: { action: "orders.cancel_order", input: { id: "7" } } });

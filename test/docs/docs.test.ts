@@ -20,6 +20,7 @@ import { Published } from "../clients/newest/connect/published.tsx";
 import { OverSocket } from "../clients/newest/connect/socket.tsx";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/counter.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
@@ -79,7 +80,7 @@ test("the published page of the connect page is rendered with the messages that 
     }
   }
   const host = createTestHost({ agents: { Assistant: Scripted } });
-  const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "Hello" }] };
+  const question = user("u1", "Hello");
   await (await host.get(Scripted, "ada")).saveMessages([question]);
   vi.stubGlobal("window", { location: new URL("http://localhost/") });
   vi.stubGlobal("fetch", (url: string) => host.fetch(new URL(url).pathname));
@@ -160,10 +161,10 @@ test("the lighthouse of the README answers through its worker and keeps a log", 
   }
   const host = createTestHost({ agents: { Lighthouse: Scripted }, worker: readmeWorker });
   const lighthouse = await host.get(Scripted, "ada");
-  const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "The lamp is lit." }] };
+  const question = user("u1", "The lamp is lit.");
   expect(await lighthouse.saveMessages([question])).toMatchObject({ status: "completed" });
   expect(JSON.stringify(model.calls[1]?.prompt)).toContain("Line 1 of the log");
-  expect(await (await host.fetch("/agents/lighthouse/ada/get-messages")).json()).toHaveLength(2);
+  expect(await storedMessages(host, "/agents/lighthouse/ada")).toHaveLength(2);
   expect((await host.fetch("/elsewhere")).status).toBe(404);
 });
 
@@ -183,11 +184,7 @@ test("the assistant of the chat page answers, uses its tool and remembers", asyn
   }
   const host = createTestHost({ agents: { Scripted } });
   const assistant = await host.get(Scripted, "me");
-  const question = {
-    id: "u1",
-    role: "user" as const,
-    parts: [{ type: "text" as const, text: "Remember the dentist" }]
-  };
+  const question = user("u1", "Remember the dentist");
   expect(await assistant.saveMessages([question])).toMatchObject({ status: "completed" });
   expect(host.sql(Scripted, "me", "SELECT note FROM notes")).toEqual([{ note: "dentist" }]);
   expect(JSON.stringify(model.calls[0]?.prompt)).toContain("You help people plan their week");
@@ -205,7 +202,7 @@ test("the concierge of the chat page adds to the prompt and hears of its answers
   }
   const host = createTestHost({ agents: { Scripted } });
   const concierge = await host.get(Scripted, "c");
-  const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "Hello" }] };
+  const question = user("u1", "Hello");
   await concierge.saveMessages([question], { body: { mood: "sunny" } });
   expect(JSON.stringify(model.calls[0]?.prompt)).toContain("Today is a sunny day");
   expect(await concierge.log()).toHaveLength(1);
@@ -220,7 +217,7 @@ test("the patient of the durability page goes on after a death, and says when it
   const model = scriptedModel([reply(text("Half "), stall()), reply(text("and half."))]);
   const host = createTestHost({ agents: { Tested } });
   const patient = await host.get(Tested, "p");
-  void patient.saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] }]).catch(() => undefined);
+  void patient.saveMessages([user("u1", "hi")]).catch(() => undefined);
   await host.advance(2_000);
   await host.restart();
   await host.advance(60_000);
@@ -238,8 +235,7 @@ test("the companion of the memory page remembers, finds and explains its prompt"
   const model = scriptedModel([reply(remember), reply(text("Noted.")), reply(text("Tea."))]);
   const host = createTestHost({ agents: { Tested } });
   const companion = await host.get(Tested, "c");
-  const say = (id: string, words: string) =>
-    companion.saveMessages([{ id, role: "user", parts: [{ type: "text", text: words }] }]);
+  const say = (id: string, words: string) => companion.saveMessages([user(id, words)]);
   await say("u1", "I like tea.");
   await say("u2", "What do I like?");
   expect(await companion.find("tea")).toContainEqual({ id: "u1", content: "I like tea." });

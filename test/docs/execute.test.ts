@@ -10,6 +10,7 @@ import {
   toolCall
 } from "everthink/testing";
 import { Bookkeeper } from "./examples/execute.ts";
+import { user } from "../kit/messages.ts";
 
 const CODE = `
   const due = await tools.invoices({ month: "2030-01" });
@@ -29,7 +30,7 @@ test("the model's code calls two tools and waits for a human at the second", asy
   }
   const host = createTestHost({ agents: { Scripted }, env: { LOADER: createTestLoader() } });
   const agent = await host.get(Scripted, "a");
-  await agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "Remind the largest." }] }]);
+  await agent.saveMessages([user("u", "Remind the largest.")]);
   const [pending] = await agent.pendingApprovals();
   expect(pending).toMatchObject({
     source: "codemode",

@@ -10,6 +10,7 @@ import {
   toolCall
 } from "everthink/testing";
 import { Tinkerer } from "./examples/extensions.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 interface Part {
   readonly toolCallId?: string;
@@ -36,10 +37,10 @@ test("the model writes an extension, a human approves it, and the next turn uses
   const host = createTestHost({ agents: { Scripted }, env: { LOADER: createTestLoader() } });
   const agent = await host.get(Scripted, "a");
   const socket = await host.connect("/agents/scripted/a");
-  const ask = (id: string) => agent.saveMessages([{ id, role: "user", parts: [{ type: "text", text: id }] }]);
+  const ask = (id: string) => agent.saveMessages([user(id)]);
   await ask("write");
   const parts = async () => {
-    const messages = (await (await host.fetch("/agents/scripted/a/get-messages")).json()) as { parts: Part[] }[];
+    const messages = (await storedMessages(host, "/agents/scripted/a")) as { parts: Part[] }[];
     return messages.flatMap((message) => message.parts);
   };
   const waiting = (await parts()).find(({ toolCallId }) => toolCallId === "l");
@@ -48,9 +49,7 @@ test("the model writes an extension, a human approves it, and the next turn uses
   await host.advance(1_000);
   expect((await parts()).find(({ toolCallId }) => toolCallId === "l")?.output).toMatchObject({ loaded: true });
   await host.restart();
-  await (
-    await host.get(Scripted, "a")
-  ).saveMessages([{ id: "use", role: "user", parts: [{ type: "text", text: "use" }] }]);
+  await (await host.get(Scripted, "a")).saveMessages([user("use")]);
   expect((await parts()).find(({ toolCallId }) => toolCallId === "s")?.output).toBe("HELLO");
   const log = await (await host.get(Scripted, "a")).auditLog();
   expect(log).toBe("load_extension done\nvoice_shout done\n");

@@ -8,6 +8,8 @@ import server from "./examples/framework/server.ts";
 import { readSession, sessionCookie } from "./examples/framework/session.ts";
 import Support from "./examples/framework/support.ts";
 import config from "./examples/framework/vite.config.ts";
+import { user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 const manifest = {
   agents: [
@@ -103,9 +105,8 @@ test("the declared agent answers with its model, and calls its hook", async () =
     worker: { fetch: (request, env) => entry.fetch(request, env) }
   });
   const socket = await host.connect("/agents/cook/ada");
-  const message = { id: "u", role: "user", parts: [{ type: "text", text: "What shall I eat?" }] };
-  const init = { method: "POST", body: JSON.stringify({ messages: [message] }) };
-  socket.send(JSON.stringify({ type: "cf_agent_use_chat_request", id: "r", init }));
+  const message = user("u", "What shall I eat?");
+  sendChat(socket, "r", [message]);
   await host.idle();
   await host.advance(1000);
   expect(await (await host.fetch("/agents/cook/ada/get-messages")).text()).toContain("Cook soup.");

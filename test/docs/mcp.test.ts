@@ -7,6 +7,7 @@ import { serveMcp } from "../../src/features/mcp/served-mcp.test-support.ts";
 import { CarefulResearcher } from "./examples/mcp-approval.ts";
 import { Indexer } from "./examples/mcp-plain.ts";
 import { Redirecting, Researcher } from "./examples/mcp.ts";
+import { user } from "../kit/messages.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -29,7 +30,7 @@ test("the first example has the server's tools in its turns", async () => {
   }
   const host = createTestHost({ agents: { Scripted } });
   const agent = await host.get(Scripted, "a");
-  await agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "Look it up." }] }]);
+  await agent.saveMessages([user("u", "Look it up.")]);
   const offered = script.calls[0]?.tools?.map(({ name }) => name);
   expect(offered).toEqual(expect.arrayContaining(["tool_docs_search", "tool_docs_publish"]));
 });

@@ -4,6 +4,7 @@ import { createScript, createTestHost, reply, scriptedModel, text, toolCall, typ
 import { MemoryBucket, skillFile } from "../../src/features/skills/skills.test-support.ts";
 import { answer, Shared, Writer } from "./examples/skills.ts";
 import { Greeter } from "./examples/skilled-project/agent.ts";
+import { user } from "../kit/messages.ts";
 
 // The interpreter of bash is a large module.
 vi.setConfig({ testTimeout: 60_000 });
@@ -28,7 +29,7 @@ class ScriptedGreeter extends Greeter {
   }
 }
 
-const question = { id: "u", role: "user" as const, parts: [{ type: "text" as const, text: "go" }] };
+const question = user("u", "go");
 const spoken = () => JSON.stringify(script.calls.at(-1)?.prompt);
 
 test("the writer activates its skill, reads a file of it and runs its script", async () => {

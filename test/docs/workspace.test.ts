@@ -2,6 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall, type Script } from "everthink/testing";
 import { Archive, Coder, Shared, toolsOver, Writer } from "./examples/workspace.ts";
+import { user } from "../kit/messages.ts";
 
 // The interpreter of bash is a large module.
 vi.setConfig({ testTimeout: 30_000 });
@@ -26,7 +27,7 @@ test("the coder has bash", async () => {
   ]);
   const host = createTestHost({ agents: { ScriptedCoder } });
   const agent = await host.get(ScriptedCoder, "a");
-  await agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "go" }] }]);
+  await agent.saveMessages([user("u", "go")]);
   expect(host.sql(ScriptedCoder, "a", "SELECT path FROM cf_workspace_default")).toEqual([{ path: "/answer" }]);
 });
 

@@ -10,14 +10,10 @@ import {
 import { reply, stall, text, toolCall, type Step, type TestSocket } from "../../src/testing/index.ts";
 import {
   agentOf,
-  ask,
   chunksOf,
   connect,
-  DAY_MS,
   effect,
-  framesOf,
   ledger,
-  never,
   open,
   outputAt,
   promptAt,
@@ -26,11 +22,12 @@ import {
   soon,
   stored,
   storedPart,
-  textOf,
-  user,
   type Host,
   type Overrides
 } from "./actions-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { textOf, user } from "../kit/messages.ts";
+import { DAY_MS, never } from "../kit/time.ts";
 
 const remove = action({
   description: "Delete an account.",

@@ -5,7 +5,6 @@ import { action, type ReplyAttachment } from "../../src/index.ts";
 import { reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import {
   agentOf,
-  ask,
   connect,
   eventsOf,
   firstWaiting,
@@ -18,6 +17,7 @@ import {
   stored,
   stubEntry
 } from "./actions-kit.ts";
+import { ask } from "../kit/frames.ts";
 
 const draft = action({
   description: "Draft a reply.",

@@ -6,23 +6,11 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action, type ActionSet } from "../../src/index.ts";
 import { everyCrash, reply, stall, text, toolCall, type RecordedCall } from "../../src/testing/index.ts";
-import {
-  agentOf,
-  ask,
-  Clerk,
-  connect,
-  DAY_MS,
-  effect,
-  eventsOf,
-  open,
-  promptOf,
-  scene,
-  stored,
-  textOf,
-  toolParts,
-  waiting,
-  type Host
-} from "./actions-kit.ts";
+import { agentOf, Clerk, connect, effect, eventsOf, open, scene, stored, waiting, type Host } from "./actions-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { textOf, toolParts } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
+import { DAY_MS } from "../kit/time.ts";
 
 /** Longer than the lease of a row that a crash left pending, and than every pause between attempts. */
 const LEASE_OVER_MS = 301_000;

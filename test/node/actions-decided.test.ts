@@ -9,7 +9,6 @@ import {
   callFromClient,
   Clerk,
   clientEntry,
-  DAY_MS,
   firstWaiting,
   httpEntry,
   open,
@@ -22,12 +21,12 @@ import {
   stored,
   stubEntry,
   waiting,
-  words,
   type Entry,
-  type Host,
-  user
+  type Host
 } from "./actions-kit.ts";
 import { STEPS, parked, CONTINUED, deploy } from "./actions-deployment.ts";
+import { linesOf, user } from "../kit/messages.ts";
+import { DAY_MS } from "../kit/time.ts";
 
 describe.each<[string, Entry]>([
   ["over the stub", stubEntry],
@@ -41,7 +40,7 @@ describe.each<[string, Entry]>([
     expect(scene.effects).toEqual(["deploy main"]);
     expect(await outputAt(host)).toEqual({ deployed: "main" });
     expect(promptAt(2)).toContain('"deployed":"main"');
-    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(linesOf(await stored(host))).toEqual(CONTINUED);
     expect(await waiting(host)).toEqual([]);
   });
 
@@ -52,7 +51,7 @@ describe.each<[string, Entry]>([
     await soon(host);
     expect(scene.effects).toEqual([]);
     expect(await outputAt(host)).toEqual(output);
-    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(linesOf(await stored(host))).toEqual(CONTINUED);
     expect(await (await agentOf(host)).listActionLedger()).toMatchObject([{ status: "refused", effect: "refused" }]);
   });
 
@@ -80,7 +79,7 @@ describe.each<[string, Entry]>([
     await entry.approve(host, executionId);
     await soon(host);
     expect(scene.effects).toEqual(["deploy main"]);
-    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(linesOf(await stored(host))).toEqual(CONTINUED);
   });
 
   test("after the object was evicted", async () => {
@@ -88,7 +87,7 @@ describe.each<[string, Entry]>([
     await host.evict(Clerk, "a");
     await entry.approve(host, executionId);
     await soon(host);
-    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(linesOf(await stored(host))).toEqual(CONTINUED);
   });
 });
 
@@ -140,7 +139,7 @@ describe("two people at once", () => {
       expect(losers).toHaveLength(1);
       expect(scene.effects.length).toBeLessThanOrEqual(1);
       expect(scene.script.callCount).toBe(3);
-      expect(words(await stored(host))).toEqual(CONTINUED);
+      expect(linesOf(await stored(host))).toEqual(CONTINUED);
     }
   });
 });
@@ -325,6 +324,6 @@ describe("over HTTP", () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ output: { error: { name: "Error", message: "no servers" } } });
     await soon(host);
-    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(linesOf(await stored(host))).toEqual(CONTINUED);
   });
 });

@@ -1,18 +1,19 @@
 // What the tests of actions share: a Think whose actions and overrides are written by each test, a count of real side
 // effects that outlives the process, and the entries through which people decide.
-import type { UIMessage } from "ai";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { Think, type ActionSet, type ChatResponseResult, type PendingApproval } from "../../src/index.ts";
 import {
   createScript,
   createTestHost,
   scriptedModel,
-  type RecordedCall,
   type Script,
   type Step,
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { framesOf } from "../kit/frames.ts";
+import { type StoredToolPart, storedMessages, toolParts, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
 
 /** Methods and settings that a test gives the class. */
 export type Overrides = Partial<
@@ -83,13 +84,8 @@ export function open(steps: Step[], actions: Behaviour["actions"] | ActionSet, o
 
 export type Host = ReturnType<typeof open>;
 
-export const DAY_MS = 24 * 3_600_000;
-
 /** Between the last answer of a client and the continuation. */
 export const soon = (host: TestHost<object>) => host.advance(1_000);
-
-/** A promise that is never kept: what waits for it is cut off by the kill. */
-export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /** A side effect that is counted outside the process. */
 export const effect = (what: string): void => void scene.effects.push(what);
@@ -99,17 +95,6 @@ export const effect = (what: string): void => void scene.effects.push(what);
 export const connect = (host: TestHost<object>): Promise<TestSocket> => host.connect("/agents/clerk/a");
 
 export const agentOf = (host: Host) => host.get(Clerk, "a");
-
-export const user = (id: string, words = id): UIMessage => ({
-  id,
-  role: "user",
-  parts: [{ type: "text", text: words }]
-});
-
-export function ask(socket: TestSocket, id: string, extra: object = {}): void {
-  const body = JSON.stringify({ messages: [user(`u-${id}`)], trigger: "submit-message", ...extra });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
-}
 
 /** One programmatic turn. */
 export async function say(host: Host, id: string, body?: Record<string, unknown>) {
@@ -170,16 +155,6 @@ async function outputOf(response: Response): Promise<unknown> {
 
 // ── What an outsider sees ──
 
-export interface Frame {
-  readonly type: string;
-  readonly id?: string;
-  readonly body?: string;
-  readonly done?: boolean;
-  readonly [key: string]: unknown;
-}
-
-export const framesOf = (socket: TestSocket): Frame[] => socket.frames as Frame[];
-
 export interface Chunk {
   readonly type: string;
   readonly toolCallId?: string;
@@ -193,29 +168,7 @@ export const chunksOf = (socket: TestSocket): Chunk[] =>
     type === "cf_agent_use_chat_response" && body ? [JSON.parse(body) as Chunk] : []
   );
 
-export async function stored(host: TestHost<object>): Promise<UIMessage[]> {
-  return (await host.fetch("/agents/clerk/a/get-messages")).json() as Promise<UIMessage[]>;
-}
-
-export const textOf = (message: UIMessage | undefined): string =>
-  message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
-
-export const words = (messages: UIMessage[]): string[] =>
-  messages.map((message) => `${message.role}:${textOf(message)}`);
-
-export interface StoredToolPart {
-  readonly type: string;
-  readonly toolCallId: string;
-  readonly state: string;
-  readonly input?: unknown;
-  readonly output?: unknown;
-  readonly errorText?: string;
-  readonly approval?: { readonly id: string; readonly approved?: boolean; readonly descriptor?: unknown };
-  readonly approvalDescriptor?: unknown;
-}
-
-export const toolParts = (messages: UIMessage[]): StoredToolPart[] =>
-  messages.flatMap(({ parts }) => parts.filter((part): part is typeof part & StoredToolPart => "toolCallId" in part));
+export const stored = (host: TestHost<object>) => storedMessages(host, "/agents/clerk/a");
 
 export async function storedPart(host: TestHost<object>, toolCallId = "c1"): Promise<StoredToolPart> {
   const part = toolParts(await stored(host)).find((one) => one.toolCallId === toolCallId);
@@ -225,8 +178,6 @@ export async function storedPart(host: TestHost<object>, toolCallId = "c1"): Pro
 
 export const outputAt = async (host: TestHost<object>, toolCallId = "c1") =>
   (await storedPart(host, toolCallId)).output;
-
-export const promptOf = (call: RecordedCall | undefined): string => JSON.stringify(call?.prompt ?? []);
 
 export const promptAt = (index: number): string => promptOf(scene.script.calls[index]);
 

@@ -5,15 +5,12 @@ import { action } from "../../src/index.ts";
 import { createGate, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import {
   agentOf,
-  ask,
   chunksOf,
   Clerk,
   connect,
-  DAY_MS,
   effect,
   eventsOf,
   firstWaiting,
-  framesOf,
   ledger,
   open,
   outputAt,
@@ -24,11 +21,12 @@ import {
   stored,
   storedPart,
   stubEntry,
-  user,
-  waiting,
-  words
+  waiting
 } from "./actions-kit.ts";
 import { deploy, call, STEPS, parked, descriptorOf, WAITED, CONTINUED } from "./actions-deployment.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { linesOf, user } from "../kit/messages.ts";
+import { DAY_MS } from "../kit/time.ts";
 
 describe("a parked action", () => {
   test("does not run, and the turn ends after one more step without tools", async () => {
@@ -38,7 +36,7 @@ describe("a parked action", () => {
     expect(scene.script.calls[1]?.tools ?? []).toEqual([]);
     expect(scene.responses).toMatchObject([{ status: "completed" }]);
     expect(ledger(host)).toEqual([]);
-    expect(words(await stored(host))).toEqual(WAITED);
+    expect(linesOf(await stored(host))).toEqual(WAITED);
   });
 
   test("ends the turn even if the model tries to call again", async () => {
@@ -143,7 +141,12 @@ test("several wait in the order in which they were parked, and are decided one b
   expect(await waiting(host)).toEqual([first]);
   await stubEntry.reject(host, first?.executionId ?? "");
   await soon(host);
-  expect(words(await stored(host))).toEqual(["user:u1", "assistant:Two wait.", "assistant: One.", "assistant: Both."]);
+  expect(linesOf(await stored(host))).toEqual([
+    "user:u1",
+    "assistant:Two wait.",
+    "assistant: One.",
+    "assistant: Both."
+  ]);
 });
 
 describe("what is in the way", () => {
@@ -162,7 +165,7 @@ describe("what is in the way", () => {
     expect(scene.script.callCount).toBe(4);
     expect(promptAt(3)).toContain('"deployed":"main"');
     expect((await stored(host)).length).toBeGreaterThanOrEqual(4);
-    expect(words(await stored(host)).join()).toContain("It is out.");
+    expect(linesOf(await stored(host)).join()).toContain("It is out.");
   });
 
   test("an approval while the turn that parked it still speaks: it runs at once and is told when that turn is over", async () => {
@@ -178,7 +181,7 @@ describe("what is in the way", () => {
     await soon(host);
     expect(scene.effects).toEqual(["deploy main"]);
     expect(await outputAt(host)).toEqual({ deployed: "main" });
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:Waiting.", "assistant:It is out."]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:Waiting.", "assistant:It is out."]);
   });
 
   test("an approval during another turn waits for its end", async () => {
@@ -230,7 +233,7 @@ describe("what is in the way", () => {
     expect(await stubEntry.approve(host, executionId)).toMatchObject({ status: "error", action: "deploy" });
     await soon(host);
     expect(await waiting(host)).toEqual([]);
-    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(linesOf(await stored(host))).toEqual(CONTINUED);
   });
 });
 

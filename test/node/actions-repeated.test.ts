@@ -9,10 +9,8 @@ import {
   agentOf,
   callFromClient,
   Clerk,
-  DAY_MS,
   effect,
   firstWaiting,
-  never,
   open,
   outputAt,
   post,
@@ -20,9 +18,10 @@ import {
   scene,
   soon,
   stored,
-  words,
   type Host
 } from "./actions-kit.ts";
+import { DAY_MS, never } from "../kit/time.ts";
+import { linesOf } from "../kit/messages.ts";
 
 interface Answer {
   readonly status: number;
@@ -56,14 +55,14 @@ test.each([
   expect(first).toMatchObject({ status: 200, output: outcome });
   expect(await send(host, executionId, body)).toEqual(first);
   await soon(host);
-  const written = words(await stored(host));
+  const written = linesOf(await stored(host));
   await host.restart();
   await host.advance(DAY_MS - 60_000);
   expect(await send(host, executionId, body)).toEqual(first);
   await soon(host);
   expect(scene.effects).toEqual(effects);
   expect(scene.script.callCount).toBe(3);
-  expect(words(await stored(host))).toEqual(written);
+  expect(linesOf(await stored(host))).toEqual(written);
 });
 
 test("another decision, another person, another input or none named is refused as before", async () => {

@@ -6,23 +6,22 @@ import { action, isAction, type ActionContext } from "../../src/index.ts";
 import { createTestHost, reply, text, toolCall } from "../../src/testing/index.ts";
 import {
   agentOf,
-  ask,
   Clerk,
   connect,
   effect,
   eventsOf,
   ledger,
-  never,
   open,
   outputAt,
   promptAt,
   say,
   scene,
   stored,
-  storedPart,
-  textOf,
-  toolParts
+  storedPart
 } from "./actions-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { textOf, toolParts, user } from "../kit/messages.ts";
+import { never } from "../kit/time.ts";
 
 const charge = action({
   description: "Charge an invoice.",
@@ -73,7 +72,7 @@ describe("an action is a tool like any other", () => {
     );
     const host = createTestHost({ agents: { Mixed } });
     const agent = await host.get(Mixed, "a");
-    await agent.saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "go" }] }]);
+    await agent.saveMessages([user("u1", "go")]);
     const outputs = toolParts(await agent.getMessages()).map(({ output }) => output);
     expect(outputs).toEqual(["seen", { charged: "i1" }]);
   });

@@ -19,6 +19,7 @@ import {
   stored,
   type Host
 } from "./agent-tools-kit.ts";
+import { framesOf } from "../kit/frames.ts";
 
 // Each point of a crash boots the tree again.
 vi.setConfig({ testTimeout: 60_000 });
@@ -48,7 +49,7 @@ test("a background run returns at once, outlives its turn, and is reported to it
   expect(scene.trace.filter((line) => line.startsWith("report"))).toEqual(["report Researcher The moon pulls."]);
   expect(answerOf(await stored(host))).toBe("Researcher: The moon pulls.");
   expect(eventFrames(socket).at(-1)?.event).toMatchObject({ kind: "finished" });
-  expect((socket.frames as { type: string }[]).some(({ type }) => type === "cf_agent_chat_messages")).toBe(true);
+  expect(framesOf(socket).some(({ type }) => type === "cf_agent_chat_messages")).toBe(true);
 });
 
 test("a background run is not stopped with the turn that started it, and can be cancelled by its id", async () => {

@@ -28,6 +28,7 @@ import {
   stored,
   type Host
 } from "./agent-tools-kit.ts";
+import { RECOVERED_MS } from "../kit/time.ts";
 
 // Each point of a crash boots the tree again.
 vi.setConfig({ testTimeout: 240_000 });
@@ -41,8 +42,6 @@ beforeEach(() => {
 const callsResearch = reply(toolCall("research", { query: "tides" }, { id: "call-1" }));
 const done = reply(text("Done."));
 
-/** More than all pauses between attempts, and than the wait for a child of an earlier process. */
-const RECOVERED_MS = 400_000;
 /** What was streamed is in the journal by then. */
 const WRITTEN_MS = 600;
 

@@ -19,6 +19,8 @@ import {
   type StepFunction,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { type Frame, framesOf } from "../kit/frames.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 export interface Settings {
   maxConcurrent?: number;
@@ -210,11 +212,9 @@ export type Host = ReturnType<typeof open>;
 
 export const parentOf = (host: Host) => host.get(Parent, "p");
 
-export const ask = async (host: Host, text: string) =>
-  (await parentOf(host)).saveMessages([{ id: text, role: "user", parts: [{ type: "text", text }] }]);
+export const ask = async (host: Host, text: string) => (await parentOf(host)).saveMessages([user(text)]);
 
-export const stored = async (host: Host): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/parent/p/get-messages")).json();
+export const stored = (host: Host) => storedMessages(host, "/agents/parent/p");
 
 export const answerOf = (messages: UIMessage[]): string =>
   messages
@@ -233,7 +233,7 @@ export interface EventFrame {
 }
 
 export const eventFrames = (socket: TestSocket): EventFrame[] =>
-  (socket.frames as { type: string }[]).filter(({ type }) => type === "agent-tool-event") as EventFrame[];
+  framesOf(socket).filter((frame): frame is Frame & EventFrame => frame.type === "agent-tool-event");
 
 /** The kinds of events, chunks counted. */
 export const kinds = (frames: EventFrame[]): string[] => frames.map(({ event }) => event.kind);

@@ -25,6 +25,7 @@ import {
   type StepFunction
 } from "../../src/testing/index.ts";
 import { eventFrames, kinds } from "./agent-tools-kit.ts";
+import { RECOVERED_MS } from "../kit/time.ts";
 
 // Every crash is reported by what was in the middle of something.
 beforeEach(() => {
@@ -32,8 +33,6 @@ beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
 
-/** More than the wait for a child of an earlier process. */
-const RECOVERED_MS = 400_000;
 const WRITTEN_MS = 600;
 
 const scene = {

@@ -1,5 +1,4 @@
 // Sub-agents as tools, without crashes: what the model, hooks, callers and clients get of a run.
-import type { UIMessage } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { agentTool } from "../../src/index.ts";
@@ -20,6 +19,8 @@ import {
   scene,
   stored
 } from "./agent-tools-kit.ts";
+import { sendChat } from "../kit/frames.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -123,7 +124,7 @@ test("the child's chat can be opened below the parent, live and to talk to it; i
   await host.idle();
   gate.open();
   await asking;
-  const messages: UIMessage[] = await (await host.fetch(`${path}/get-messages`)).json();
+  const messages = await storedMessages(host, path);
   expect(answerOf(messages)).toBe("one two");
   expect(eventFrames(socket)).toEqual([]);
   socket.send({
@@ -132,12 +133,12 @@ test("the child's chat can be opened below the parent, live and to talk to it; i
     init: {
       method: "POST",
       body: JSON.stringify({
-        messages: [...messages, { id: "m", role: "user", parts: [{ type: "text", text: "Thanks" }] }]
+        messages: [...messages, user("m", "Thanks")]
       })
     }
   });
   await host.idle();
-  expect(answerOf(await (await host.fetch(`${path}/get-messages`)).json())).toBe("You are welcome.");
+  expect(answerOf(await storedMessages(host, path))).toBe("You are welcome.");
   // The run's result is what it was.
   expect(await (await parentOf(host)).inspectAgentToolRun(run!.runId)).toMatchObject({ summary: "one two" });
 });
@@ -155,9 +156,9 @@ test("a child that lets clients only watch is shown live, and takes nothing from
   const path = `/agents/parent/p/sub/researcher/${encodeURIComponent(run!.runId)}`;
   const socket = await host.connect(path);
   await host.idle();
-  const question = { id: "m", role: "user", parts: [{ type: "text", text: "Do this instead" }] };
+  const question = user("m", "Do this instead");
   const body = JSON.stringify({ messages: [question] });
-  socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+  sendChat(socket, "r1", [question]);
   socket.send({ type: "cf_agent_chat_clear" });
   socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
   const headers = { "Content-Type": "application/json" };
@@ -166,7 +167,7 @@ test("a child that lets clients only watch is shown live, and takes nothing from
   await host.idle();
   gate.open();
   await asking;
-  const messages: UIMessage[] = await (await host.fetch(`${path}/get-messages`)).json();
+  const messages = await storedMessages(host, path);
   expect([messages.length, answerOf(messages)]).toEqual([2, "one two"]);
   // It saw the answer being written.
   const shown = socket.frames.map((frame) => JSON.stringify(frame)).join("");

@@ -29,7 +29,8 @@ import {
   type TestHost
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
-import { PlainNetwork, settle, socketClass, storedMessages } from "./plain-kit.ts";
+import { PlainNetwork, settle, socketClass } from "./plain-kit.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 let script: Script;
 let effects: string[] = [];
@@ -56,7 +57,7 @@ class Chat extends Think {
   }
   async streamed(words: string) {
     const agent = this.toAISDKAgent() as Agent;
-    const uiMessages = [{ id: "u9", role: "user", parts: [{ type: "text", text: words }] }];
+    const uiMessages = [user("u9", words)];
     const types: string[] = [];
     for await (const chunk of await createAgentUIStream({ agent, uiMessages })) types.push(chunk.type);
     return types;

@@ -15,7 +15,10 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
-import { ask, die, endsOf, framesOf, never, settleDown, textOf } from "./recovery-kit.ts";
+import { die, endsOf, settleDown } from "./recovery-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { storedMessages, textOf, user } from "../kit/messages.ts";
+import { never } from "../kit/time.ts";
 
 // Some of these write twenty megabytes, which takes seconds on a machine that does other things too.
 vi.setConfig({ testTimeout: 30_000 });
@@ -104,8 +107,7 @@ function open(steps: Step[], settings: Partial<Pick<Seen, "maxAnswerBytes" | "bu
 }
 
 const connect = (host: TestHost<object>) => host.connect("/agents/writer/a");
-const stored = async (host: TestHost<object>) =>
-  (await host.fetch("/agents/writer/a/get-messages")).json() as Promise<UIMessage[]>;
+const stored = (host: TestHost<object>) => storedMessages(host, "/agents/writer/a");
 
 /** Pieces of so many characters, each unlike the others. */
 const pieces = (count: number, chars: number) =>
@@ -251,7 +253,7 @@ describe("an answer of more than 1.8 MB", () => {
     expect(shown).toEqual(await stored(host));
     expect(shown[1]).not.toHaveProperty("metadata");
     // What a client posts back is what it was shown: nothing is edited by it.
-    ask(later, "r2", { messages: [...shown, { id: "u-r2", role: "user", parts: [{ type: "text", text: "u-r2" }] }] });
+    ask(later, "r2", { messages: [...shown, user("u-r2")] });
     await host.idle();
     expect(lengths(await stored(host))).toEqual([3 * MEGABYTE, 3, 5]);
   });

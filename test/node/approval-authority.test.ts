@@ -14,8 +14,9 @@ import {
   type TestSocket
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
-import { framesOf, soon, storedPart, type Overrides } from "./actions-kit.ts";
+import { soon, storedPart, type Overrides } from "./actions-kit.ts";
 import { PlainNetwork, settle, WAYS } from "./plain-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
 
 let script: Script;
 let paid = 0;
@@ -59,16 +60,10 @@ const connect = (host: Host) => host.connect("/agents/clerk/a");
 async function asked(): Promise<{ host: Host; socket: TestSocket }> {
   const host = open();
   const socket = await connect(host);
-  question(socket, "r1");
+  ask(socket, "r1");
   await host.idle();
   expect((await storedPart(host)).state).toBe("approval-requested");
   return { host, socket };
-}
-
-function question(socket: TestSocket, id: string): void {
-  const messages = [{ id: `u-${id}`, role: "user", parts: [{ type: "text", text: id }] }];
-  const body = JSON.stringify({ messages, trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
 }
 
 const decide = (socket: TestSocket, approved = true) =>
@@ -175,7 +170,7 @@ describe("a decision over a call in the chat", () => {
     const gate = createGate();
     authorize = () => gate.opened.then(() => true);
     decide(socket);
-    question(socket, "r2");
+    ask(socket, "r2");
     await settle(host);
     socket.close();
     await settle(host);

@@ -10,10 +10,12 @@ import {
   openHost,
   Page,
   promptOf,
-  textOf,
+  paragraphsOf,
   toolsOf,
   type Host
 } from "./assistant-kit.ts";
+import { sendChat } from "../kit/frames.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 // The conversation is played once for every write and every await.
 vi.setConfig({ testTimeout: 30_000 });
@@ -24,21 +26,18 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-async function stored(host: Host): Promise<UIMessage[]> {
-  return (await host.fetch("/agents/assistant/a/get-messages")).json() as Promise<UIMessage[]>;
-}
+const stored = (host: Host) => storedMessages(host, "/agents/assistant/a");
 
 /** Sent with its own ids, so that a client whose question was lost may send it again. */
 async function send(host: Host, id: string, question: string): Promise<void> {
   const socket = await host.connect("/agents/assistant/a");
-  const messages = [{ id: `u-${id}`, role: "user", parts: [{ type: "text", text: question }] }];
-  const body = JSON.stringify({ messages, trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  const messages = [user(`u-${id}`, question)];
+  sendChat(socket, id, messages);
   await host.idle();
 }
 
 const said = (messages: UIMessage[]) =>
-  messages.map((message) => `${message.role}: ${textOf(message).replace(/\n/g, " ")}`);
+  messages.map((message) => `${message.role}: ${paragraphsOf(message).replace(/\n/g, " ")}`);
 
 /** Outputs of calls that ended; one that a crash cut off was made again. */
 const results = (messages: UIMessage[]) =>

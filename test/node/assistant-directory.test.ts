@@ -13,6 +13,7 @@ import {
 } from "../../examples/assistant/server/conversation-list.ts";
 import { everyCrash } from "../../src/testing/index.ts";
 import { Assistant, Directory, directoryState, openHost, Page, type Host } from "./assistant-kit.ts";
+import { user } from "../kit/messages.ts";
 
 // Refusals and dying processes are logged; what is tested is what they leave.
 beforeEach(() => {
@@ -156,9 +157,7 @@ describe("the directory", () => {
     await everyCrash({
       create: async () => {
         const host = openHost();
-        await (
-          await host.get(Assistant, "a")
-        ).saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] }]);
+        await (await host.get(Assistant, "a")).saveMessages([user("u1", "hi")]);
         await host.idle();
         return host;
       },

@@ -69,11 +69,11 @@ export class Page {
   }
 
   get text(): string {
-    return textOf(this.last);
+    return paragraphsOf(this.last);
   }
 }
 
-export const textOf = ({ parts }: UIMessage): string =>
+export const paragraphsOf = ({ parts }: UIMessage): string =>
   parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 
 interface ToolView {

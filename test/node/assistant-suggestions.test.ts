@@ -1,7 +1,8 @@
 // Every suggestion of the demo, through the real client, the real agent and the offline model.
 import { expect, test } from "vitest";
 import { SUGGESTIONS } from "../../examples/assistant/shared/suggestions.ts";
-import { Assistant, directoryState, openHost, Page, promptOf, states, textOf, toolsOf } from "./assistant-kit.ts";
+import { Assistant, directoryState, openHost, Page, promptOf, paragraphsOf, states, toolsOf } from "./assistant-kit.ts";
+import { textOf } from "../kit/messages.ts";
 
 async function asked(title: string, settings: ConstructorParameters<typeof Page>[1] = {}) {
   const host = openHost();
@@ -150,7 +151,7 @@ test.each([
   await page.ask(question);
   expect(page.snapshot).toMatchObject({ status: "settled", error: "The offline model failed, as you asked." });
   const answer = page.snapshot.messages.find(({ role }) => role === "assistant");
-  expect(answer?.parts.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "").toBe(partial);
+  expect(textOf(answer)).toBe(partial);
   await page.ask("hello");
   expect(page.snapshot.error).toBeUndefined();
 });
@@ -212,7 +213,7 @@ test("two publications that are decided at once are both told, and nothing is le
   await Promise.all(decisions);
   await page.settle();
   expect(page.snapshot).toMatchObject({ status: "settled", pendingApprovals: [], error: undefined });
-  const told = page.snapshot.messages.map(textOf).join("\n");
+  const told = page.snapshot.messages.map(paragraphsOf).join("\n");
   for (const [id, text] of [
     [1, "one"],
     [2, "two"]

@@ -17,6 +17,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
+import { storedMessages } from "../kit/messages.ts";
 
 let script: Script;
 let events: AgentEvent[] = [];
@@ -49,8 +51,6 @@ const message = (id: string, ...files: FileUIPart[]): UIMessage => ({
   parts: [{ type: "text", text: id }, ...files]
 });
 
-type Frame = { type: string; id?: string; body?: string; done?: boolean; outcome?: string; message?: UIMessage };
-
 function open(...steps: Step[]): TestHost<object> {
   script = createScript(steps);
   return createTestHost({ agents: { Chat } });
@@ -58,18 +58,14 @@ function open(...steps: Step[]): TestHost<object> {
 const connect = (host: TestHost<object>) => host.connect("/agents/chat/a");
 
 async function post(host: TestHost<object>, socket: TestSocket, id: string, messages: readonly UIMessage[]) {
-  const body = JSON.stringify({ messages, trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, messages);
   await host.idle();
 }
 
 const endOf = (socket: TestSocket, id: string) =>
-  (socket.frames as Frame[])
+  framesOf(socket)
     .filter((frame) => frame.id === id && frame.done)
     .map(({ outcome, body }) => [outcome, body]);
-
-const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
 
 /** Kinds and texts of what the model was shown of the user, in its newest call. */
 function shown(): string[] {
@@ -110,7 +106,7 @@ describe("on entry", () => {
     expect(outcome).toBe("error");
     expect(words).toContain('The file "cat.png" cannot be accepted: ');
     expect(words).toContain(reason);
-    expect(await stored(host)).toEqual([]);
+    expect(await storedMessages(host)).toEqual([]);
     expect(script.callCount).toBe(0);
     await post(host, socket, "r2", [message("u2")]);
     expect(endOf(socket, "r2")).toEqual([["completed", ""]]);
@@ -142,7 +138,7 @@ describe("on entry", () => {
     host.sql(Chat, "a", `UPDATE ${messageTable(host)} SET content = replace(content, '${PNG}', 'old.png')`);
     await host.restart();
     const again = await connect(host);
-    await post(host, again, "r2", [...(await stored(host)), message("u2")]);
+    await post(host, again, "r2", [...(await storedMessages(host)), message("u2")]);
     expect(endOf(again, "r2")).toEqual([["completed", ""]]);
   });
 });
@@ -187,7 +183,7 @@ describe("a file that the provider refuses", () => {
     ]);
     // People still see what they sent, after a restart too.
     await host.restart();
-    expect((await stored(host))[0]?.parts).toEqual(message("u1", file()).parts);
+    expect((await storedMessages(host))[0]?.parts).toEqual(message("u1", file()).parts);
     await post(host, await connect(host), "r3", [message("u3")]);
     expect(shown()).toEqual(["u1", NOTE, "u2", "u3"]);
   });
@@ -199,7 +195,7 @@ describe("a file that the provider refuses", () => {
     // A client that was away: its copy knows nothing of the refusal.
     await post(host, socket, "r2", [message("u1", file()), message("u2")]);
     expect(shown()).toEqual(["u1", NOTE, "u2"]);
-    const marked = (await stored(host))[0]?.metadata;
+    const marked = (await storedMessages(host))[0]?.metadata;
     await post(host, socket, "r3", [{ ...message("u3", file()), metadata: marked }]);
     expect(shown()).toEqual(["u1", NOTE, "u2", "u3", "file"]);
   });
@@ -257,10 +253,10 @@ describe("an id that is half of a character", () => {
     const socket = await connect(host);
     await post(host, socket, "r1", [message(half)]);
     expect(endOf(socket, "r1")).toEqual([["error", "The chat request could not be read: message 0 has no usable id."]]);
-    expect(await stored(host)).toEqual([]);
+    expect(await storedMessages(host)).toEqual([]);
     await post(host, socket, "r2", [message("u2")]);
     expect(endOf(socket, "r2")).toEqual([["completed", ""]]);
-    expect((await stored(host)).map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect((await storedMessages(host)).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
   test("of a request: it is refused, and nothing is stored", async () => {
@@ -268,7 +264,7 @@ describe("an id that is half of a character", () => {
     const socket = await connect(host);
     await post(host, socket, half, [message("u1")]);
     expect(endOf(socket, half)).toEqual([["error", "The chat request could not be read: its id cannot be used."]]);
-    expect(await stored(host)).toEqual([]);
+    expect(await storedMessages(host)).toEqual([]);
   });
 
   test("of server code: it is refused", async () => {
@@ -276,7 +272,7 @@ describe("an id that is half of a character", () => {
     const chat = await host.get(Chat, "a");
     await expect(chat.saveMessages([message(half)])).rejects.toThrow("its id cannot be used");
     await expect(chat.addMessages([message(half)])).rejects.toThrow("its id cannot be used");
-    expect(await stored(host)).toEqual([]);
+    expect(await storedMessages(host)).toEqual([]);
   });
 
   test.each(["cf_agent_chat_request_cancel", "cf_agent_stream_resume_ack"])(

@@ -18,6 +18,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
+import { message, storedMessages } from "../kit/messages.ts";
 
 const MEGABYTE = 1_000_000;
 const HISTORY_MEGABYTES = 200;
@@ -50,7 +52,7 @@ class Archive extends Think {
 function page(number: number): UIMessage {
   const line = `Page ${number} of a conversation that has been going on for years. `;
   const role = number % 2 === 0 ? "user" : "assistant";
-  return { id: `page-${number}`, role, parts: [{ type: "text", text: line.repeat(MEGABYTE / line.length) }] };
+  return message(role, `page-${number}`, line.repeat(MEGABYTE / line.length));
 }
 
 function open(steps: Step[] = [], toolSet: ToolSet = {}) {
@@ -62,12 +64,10 @@ const connect = (host: TestHost<object>) => host.connect("/agents/archive/a");
 
 function ask(socket: TestSocket, id: string, parts: UIMessage["parts"]): void {
   const messages = [{ id: `u-${id}`, role: "user", parts }];
-  const body = JSON.stringify({ messages, trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, messages);
 }
 
-const stored = async (host: TestHost<object>) =>
-  (await host.fetch("/agents/archive/a/get-messages")).json() as Promise<UIMessage[]>;
+const stored = (host: TestHost<object>) => storedMessages(host, "/agents/archive/a");
 
 /** A message as the store has it, uncut. */
 async function whole(host: TestHost<object>, messageId: string | undefined): Promise<UIMessage> {
@@ -76,7 +76,7 @@ async function whole(host: TestHost<object>, messageId: string | undefined): Pro
 
 /** The newest list a client was sent. */
 function shown(socket: TestSocket): UIMessage[] {
-  const frames = socket.frames as { type: string; messages?: UIMessage[] }[];
+  const frames = framesOf(socket);
   return frames.findLast(({ type }) => type === "cf_agent_chat_messages")?.messages ?? [];
 }
 

@@ -13,6 +13,7 @@ import {
 } from "../../src/testing/index.ts";
 import { Network, shown, statusOf } from "./client-kit.ts";
 import { later, open, ready, scene, stored, Subject } from "./client-subject.ts";
+import { DAY_MS } from "../kit/time.ts";
 
 type Opened = ReturnType<typeof open>;
 type Client = Awaited<ReturnType<typeof ready>>;
@@ -21,8 +22,6 @@ function serving(agent: typeof Subject): Opened {
   const host = createTestHost({ agents: { Subject: agent } });
   return { host, network: new Network(host) };
 }
-
-const DAY_MS = 24 * 3_600_000;
 
 /** Of the newest call of the model: who said what, system prompt aside. */
 const prompted = (): string[] =>

@@ -6,6 +6,8 @@ import { z } from "zod";
 import { Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
 import { createTestHost, everyCrash, type TestHost, type TestSocket } from "../../src/testing/index.ts";
 import { finish, modelAnswering, plainAnswer, toolCall, type Part, type Prompt } from "./misbehaving-model.ts";
+import { storedMessages, user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -47,16 +49,10 @@ class Chat extends Think {
 const open = () => createTestHost({ agents: { Chat } });
 const connect = (host: TestHost<object>) => host.connect("/agents/chat/a");
 
-const user = (id: string, words: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
-
 async function say(host: TestHost<object>, socket: TestSocket, words: string): Promise<void> {
-  const body = JSON.stringify({ messages: [user(`u-${words}`, words)], trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id: words, init: { method: "POST", body } });
+  sendChat(socket, words, [user(`u-${words}`, words)]);
   await host.idle();
 }
-
-const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
 
 type Call = { toolCallId: string; input: { what: string }; output?: unknown; state: string };
 const callsOf = (messages: readonly UIMessage[]): Call[] =>
@@ -107,7 +103,7 @@ describe.each([
     const host = open();
     const socket = await connect(host);
     for (const words of ["one", "two", "three"]) await say(host, socket, words);
-    const messages = await stored(host);
+    const messages = await storedMessages(host);
     expect(callsOf(messages).map(({ input, output }) => [input.what, output])).toEqual([
       ["one", "noted one"],
       ["two", "noted two"],
@@ -123,7 +119,7 @@ describe.each([
     const host = open();
     const socket = await connect(host);
     await say(host, socket, "one");
-    const messages = await stored(host);
+    const messages = await storedMessages(host);
     expect(callsOf(messages)).toMatchObject([
       { input: { what: "one" }, output: "noted one", state: "output-available" },
       { input: { what: "one, too" }, output: "noted one, too", state: "output-available" }
@@ -141,7 +137,9 @@ describe.each([
     const host = open();
     await say(host, await connect(host), "go");
     expect(pairsOf(prompts.at(-1))).toEqual(steps.map((what) => `${what}: noted ${what}`));
-    expect(callsOf(await stored(host)).map(({ output }) => output)).toEqual(steps.map((what) => `noted ${what}`));
+    expect(callsOf(await storedMessages(host)).map(({ output }) => output)).toEqual(
+      steps.map((what) => `noted ${what}`)
+    );
   });
 
   test("may run calls itself", async () => {
@@ -154,7 +152,7 @@ describe.each([
     const host = open();
     const socket = await connect(host);
     for (const words of ["one", "two"]) await say(host, socket, words);
-    const calls = callsOf(await stored(host));
+    const calls = callsOf(await storedMessages(host));
     expect(calls.map(({ output }) => output)).toEqual(["found one", "found two"]);
     expect(isUnique(calls.map(({ toolCallId }) => toolCallId))).toBe(true);
   });
@@ -167,7 +165,7 @@ describe("a provider that reuses ids", () => {
     const host = open();
     const socket = await connect(host);
     for (const words of ["one", "two"]) await say(host, socket, words);
-    expect(idsOf(await stored(host))).toEqual(["call_0", "call_2"]);
+    expect(idsOf(await storedMessages(host))).toEqual(["call_0", "call_2"]);
   });
 
   test("gets ids back that every provider accepts", async () => {
@@ -175,7 +173,7 @@ describe("a provider that reuses ids", () => {
     const host = open();
     const socket = await connect(host);
     for (const words of ["one", "two"]) await say(host, socket, words);
-    const [first, second] = idsOf(await stored(host));
+    const [first, second] = idsOf(await storedMessages(host));
     expect(first).toBe("functions.note:0");
     expect(second).toMatch(/^functions_note_0_[A-Za-z0-9]{8}$/);
   });
@@ -188,7 +186,7 @@ describe("a provider that reuses ids", () => {
     for (const words of ["one", "two"]) await say(host, socket, words);
     shown = Number.POSITIVE_INFINITY;
     await say(host, socket, "three");
-    expect(isUnique(idsOf(await stored(host)))).toBe(true);
+    expect(isUnique(idsOf(await storedMessages(host)))).toBe(true);
     expect(pairsOf(prompts.at(-1))).toEqual(["one: noted one", "two: noted two", "three: noted three"]);
   });
 
@@ -201,7 +199,7 @@ describe("a provider that reuses ids", () => {
     const host = open();
     const socket = await connect(host);
     await say(host, socket, "who");
-    const [asked] = callsOf(await stored(host));
+    const [asked] = callsOf(await storedMessages(host));
     socket.send({
       type: "cf_agent_tool_result",
       toolCallId: asked?.toolCallId,
@@ -211,7 +209,7 @@ describe("a provider that reuses ids", () => {
     });
     await host.advance(1_000);
     await say(host, socket, "buy");
-    const bought = callsOf(await stored(host)).at(-1);
+    const bought = callsOf(await storedMessages(host)).at(-1);
     expect(bought).toMatchObject({ input: { what: "buy" }, state: "approval-requested" });
     expect(ran).toEqual([]);
     socket.send({
@@ -222,7 +220,7 @@ describe("a provider that reuses ids", () => {
     });
     await host.advance(1_000);
     expect(ran).toEqual(["buy"]);
-    expect(callsOf(await stored(host))).toMatchObject([
+    expect(callsOf(await storedMessages(host))).toMatchObject([
       { input: { what: "who" }, output: "Ada" },
       { input: { what: "buy" }, output: "noted buy" }
     ]);
@@ -268,12 +266,12 @@ describe("a provider that reuses ids", () => {
       finish: async (host) => {
         if (host.crashed) await host.restart();
         await host.advance(120_000);
-        const messages = await stored(host);
+        const messages = await storedMessages(host);
         if (!messages.some(({ id }) => id === "u-two")) await say(host, await connect(host), "two");
         await host.advance(120_000);
       },
       inspect: async (host) => {
-        const calls = callsOf(await stored(host));
+        const calls = callsOf(await storedMessages(host));
         expect(isUnique(calls.map(({ toolCallId }) => toolCallId))).toBe(true);
         expect(ran.length).toBeLessThanOrEqual(1);
         expect(calls[0]).toMatchObject({ input: { what: "one" }, output: "noted one" });

@@ -4,6 +4,7 @@ import { createThinkClient, type AgentRun, type ThinkClient } from "../../src/cl
 import { createGate, reply, text, toolCall } from "../../src/testing/index.ts";
 import { open, scene, type Host } from "./agent-tools-kit.ts";
 import { Network, shown } from "./client-kit.ts";
+import { textOf } from "../kit/messages.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -28,8 +29,7 @@ function connect(host: Host) {
   return { network, client, child };
 }
 
-const card = ({ status, message, callId }: AgentRun) =>
-  `${callId} ${status}: ${message.parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`;
+const card = ({ status, message, callId }: AgentRun) => `${callId} ${status}: ${textOf(message)}`;
 
 const cards = (client: ThinkClient) => client.getSnapshot().agentRuns.map(card);
 

@@ -9,6 +9,7 @@ import {
 } from "../../src/client/index.ts";
 import { ManualTimers } from "../../src/client/manual-timers.test-support.ts";
 import type { TestHost, TestSocket } from "../../src/testing/index.ts";
+import { linesOf } from "../kit/messages.ts";
 
 type Handler = ((event: never) => unknown) | null;
 
@@ -192,12 +193,7 @@ const pathOf = (url: string): string => {
 type Store = Pick<ThinkClient, "subscribe" | "getSnapshot">;
 
 /** What a client shows, in short. */
-export const shown = (client: Store): string[] =>
-  client
-    .getSnapshot()
-    .messages.map(
-      ({ role, parts }) => `${role}:${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`
-    );
+export const shown = (client: Store): string[] => linesOf(client.getSnapshot().messages);
 
 export const statusOf = (client: Store): string => client.getSnapshot().status;
 

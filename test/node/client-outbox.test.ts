@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createThinkClient, type ThinkClient } from "../../src/client/index.ts";
 import { ManualTimers } from "../../src/client/manual-timers.test-support.ts";
+import { textOf, user } from "../kit/messages.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -66,7 +67,7 @@ class ModelServer {
   /** Another client asks something. */
   otherAsks(text: string): void {
     if (!this.isClearDue) this.safe.push(text);
-    this.#messages = [...this.transcript, { id: text, role: "user", parts: [{ type: "text", text }] }];
+    this.#messages = [...this.transcript, user(text)];
     this.#say("cf_agent_chat_messages", { messages: this.transcript });
   }
 
@@ -137,8 +138,6 @@ class ModelSocket {
     this.wire.length = 0;
   }
 }
-
-const textOf = ({ parts }: UIMessage) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 
 function stage() {
   const server = new ModelServer();

@@ -1,6 +1,6 @@
 // The agent that the tests of the client library talk to: a Think with a script, a tool that asks first and an action
 // that parks. Its script and its side effects live outside the class, so they outlive the process.
-import { tool, type ToolSet, type UIMessage } from "ai";
+import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 import { action, Think, type ActionSet } from "../../src/index.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type TestHost
 } from "../../src/testing/index.ts";
 import { Network } from "./client-kit.ts";
+import { storedMessages } from "../kit/messages.ts";
 
 export const scene: { script: Script; effects: string[] } = { script: createScript([]), effects: [] };
 
@@ -77,8 +78,7 @@ export async function ready(network: Network, settings = {}) {
   return client;
 }
 
-export const stored = async (host: TestHost<object>) =>
-  (await (await host.fetch("/agents/subject/a/get-messages")).json()) as UIMessage[];
+export const stored = (host: TestHost<object>) => storedMessages(host, "/agents/subject/a");
 
 /** Long enough for continuations and quick recoveries. */
 export async function later(host: TestHost<object>, network: Network, ms = 1_000) {

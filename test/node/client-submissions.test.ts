@@ -11,6 +11,7 @@ import {
   type Script
 } from "../../src/testing/index.ts";
 import { Network } from "./client-kit.ts";
+import { user } from "../kit/messages.ts";
 
 let script: Script;
 
@@ -91,7 +92,7 @@ test("a client cannot give metadata that is the package's own", async () => {
   const { host, network } = open();
   const client = network.client();
   await network.settle();
-  const message = { id: "u", role: "user", parts: [{ type: "text", text: "x" }] };
+  const message = user("u", "x");
   const metadata = { __thinkWorkflowPrompt: { workflow: {}, output: { schema: {} } }, mine: 1 };
   const call = client.call("submitMessages", [[message], { metadata }]);
   await network.settle();

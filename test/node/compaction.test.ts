@@ -12,9 +12,10 @@ import {
   text,
   type Script,
   type Step,
-  type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { storedMessages, user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 let script: Script;
 
@@ -36,7 +37,7 @@ class Chat extends Think {
 
   async fill(count: number) {
     await this.addMessages(
-      Array.from({ length: count }, (_, index) => said(`m${index}`, `words of ${index} `.repeat(20)))
+      Array.from({ length: count }, (_, index) => user(`m${index}`, `words of ${index} `.repeat(20)))
     );
   }
 
@@ -45,22 +46,16 @@ class Chat extends Think {
   }
 }
 
-const said = (id: string, words: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
-
 function open(steps: readonly Step[] = [reply(text("answer"))]) {
   script = createScript([...steps]);
   return createTestHost({ agents: { Chat } });
 }
 
-const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
-
 /** Ids, without the part of a summary's id that is counted. */
 const ids = (messages: readonly UIMessage[]) => messages.map(({ id }) => id.replace(/^compaction_.*/, "summary"));
 
 function send(socket: TestSocket, id: string, messages: readonly UIMessage[]) {
-  const body = JSON.stringify({ messages, trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, messages);
 }
 
 test("clients and the model are shown the summary; a client that sends it back stores nothing new", async () => {
@@ -75,18 +70,18 @@ test("clients and the model are shown the summary; a client that sends it back s
     .filter(({ type }) => type === "cf_agent_session")
     .map(({ phase }) => phase);
   expect(phases.slice(-2)).toEqual(["compacting", "idle"]);
-  const messages = await stored(host);
+  const messages = await storedMessages(host);
   expect(ids(messages)).toEqual(["m0", "summary", "m8", "m9"]);
-  send(socket, "r1", [...messages, said("m10", "go on")]);
+  send(socket, "r1", [...messages, user("m10", "go on")]);
   await host.idle();
   const prompt = JSON.stringify(script.calls[0]?.prompt);
   expect(prompt).toContain("SUMMARY");
   expect(prompt).toContain("words of 8");
   expect(prompt).not.toContain("words of 5");
-  expect(ids(await stored(host)).slice(0, 5)).toEqual(["m0", "summary", "m8", "m9", "m10"]);
+  expect(ids(await storedMessages(host)).slice(0, 5)).toEqual(["m0", "summary", "m8", "m9", "m10"]);
   expect(await agent.pathLength()).toBe(12);
   await host.restart();
-  expect(ids(await stored(host)).slice(0, 5)).toEqual(["m0", "summary", "m8", "m9", "m10"]);
+  expect(ids(await storedMessages(host)).slice(0, 5)).toEqual(["m0", "summary", "m8", "m9", "m10"]);
 });
 
 test("a compacted conversation that is larger than the hydration budget still shows its summary to the model", async () => {
@@ -98,9 +93,9 @@ test("a compacted conversation that is larger than the hydration budget still sh
   const agent = await host.get(Small, "a");
   await agent.fill(20);
   await agent.compact();
-  await agent.addMessages(Array.from({ length: 20 }, (_, index) => said(`n${index}`, `newer ${index} `.repeat(20))));
+  await agent.addMessages(Array.from({ length: 20 }, (_, index) => user(`n${index}`, `newer ${index} `.repeat(20))));
   const socket = await host.connect("/agents/small/a");
-  send(socket, "r1", [said("last", "go on")]);
+  send(socket, "r1", [user("last", "go on")]);
   await host.idle();
   const prompt = JSON.stringify(script.calls[0]?.prompt);
   expect(prompt).toContain("SUMMARY");
@@ -123,7 +118,7 @@ test("killed after any write or inside any await of a compaction, it is there on
       await (await host.get(Chat, "a")).compact();
     },
     inspect: async (host) => ({
-      shown: ids(await stored(host)),
+      shown: ids(await storedMessages(host)),
       length: await (await host.get(Chat, "a")).pathLength(),
       summaries: host.sql(
         Chat,

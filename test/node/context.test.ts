@@ -1,5 +1,4 @@
 // Context blocks of a class, through whole turns: what the model is shown, what its tools do, and what a crash leaves.
-import type { UIMessage } from "ai";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Think } from "../../src/index.ts";
 import { AgentSearchProvider, type Session } from "../../src/session/index.ts";
@@ -15,6 +14,7 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 let script: Script;
 let configure: (session: Session, agent: Scholar) => Session;
@@ -57,7 +57,6 @@ function open(steps: Step[], how: (session: Session, agent: Scholar) => Session)
   return createTestHost({ agents: { Scholar } });
 }
 
-const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 const system = (call: number) => {
   const first = script.calls[call]?.prompt[0];
   return first?.role === "system" ? String(first.content) : "";

@@ -21,6 +21,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { message, storedMessages } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 /** In every text and value, so that none of it can be in a record unseen. */
 const SECRET = "what was said";
@@ -117,11 +119,7 @@ class Chat extends Think {
 
 type Host = TestHost<{ Chat: DurableObjectNamespace<Chat> }>;
 
-const said = (id: string, role: UIMessage["role"] = "user", words = SECRET): UIMessage => ({
-  id,
-  role,
-  parts: [{ type: "text", text: words }]
-});
+const said = (id: string, role: UIMessage["role"] = "user", words = SECRET): UIMessage => message(role, id, words);
 const agentOf = (host: Host) => host.get(Chat, "a");
 const connect = (host: Host) => host.connect("/agents/chat/a");
 
@@ -152,13 +150,9 @@ function records(host: Host) {
 }
 
 async function post(host: Host, socket: TestSocket, messages: readonly UIMessage[], trigger = "submit-message") {
-  const body = JSON.stringify({ messages, trigger });
-  socket.send({ type: "cf_agent_use_chat_request", id: `r${messages.length}`, init: { method: "POST", body } });
+  sendChat(socket, `r${messages.length}`, messages, { trigger });
   await host.idle();
 }
-
-const stored = async (host: Host): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
 
 /** Asked, and answered with a call that waits. */
 async function waiting(name: string, ...steps: Step[]): Promise<{ host: Host; socket: TestSocket }> {
@@ -317,7 +311,7 @@ const CHANGES: Change[] = [
     name: "calls that no turn will run any more",
     begin: async () => {
       const { host, socket } = await waiting("pay", reply(text(SECRET)));
-      await post(host, socket, [...(await stored(host)), said("u2")]);
+      await post(host, socket, [...(await storedMessages(host)), said("u2")]);
       return host;
     },
     change: async (host) => {
@@ -391,10 +385,10 @@ test.each([
   await post(
     host,
     await connect(host),
-    trigger === "submit-message" ? [...(await stored(host)), ...messages] : messages,
+    trigger === "submit-message" ? [...(await storedMessages(host)), ...messages] : messages,
     trigger
   );
-  expect((await stored(host)).at(-1)).toMatchObject({ role: "assistant" });
+  expect((await storedMessages(host)).at(-1)).toMatchObject({ role: "assistant" });
   expect(records(host)).toEqual(before);
 });
 
@@ -403,9 +397,11 @@ test("to read what a model would be shown repairs it in memory, and writes nothi
   const agent = await agentOf(host);
   const part = { type: "tool-t", toolCallId: "cut", state: "input-available", input: {} };
   await agent.addMessages([{ ...said("x1", "assistant"), parts: [part] as never }]);
-  const before = { written: host.counts.rowsWritten, messages: await stored(host), records: records(host) };
+  const before = { written: host.counts.rowsWritten, messages: await storedMessages(host), records: records(host) };
   expect(await agent.peek()).toEqual({ isSettled: true, repaired: 1 });
-  expect({ written: host.counts.rowsWritten, messages: await stored(host), records: records(host) }).toEqual(before);
+  expect({ written: host.counts.rowsWritten, messages: await storedMessages(host), records: records(host) }).toEqual(
+    before
+  );
 });
 
 test("what changes nothing has no record", async () => {
@@ -431,9 +427,9 @@ test.each([
   const host = await talked();
   const agent = await agentOf(host);
   await agent.addMessages([said("b1", "assistant")], { parentId: "u1" });
-  const before = { records: records(host), messages: await stored(host) };
+  const before = { records: records(host), messages: await storedMessages(host) };
   expect(await agent.undo(method, ...args)).toEqual(["u1", "b1"]);
-  expect({ records: records(host), messages: await stored(host) }).toEqual(before);
+  expect({ records: records(host), messages: await storedMessages(host) }).toEqual(before);
   await agent.append(said("next"));
   expect(records(host)).toHaveLength(before.records.length + 1);
 });
@@ -451,7 +447,7 @@ test("killed after any write, a change is there with its record, or neither is",
     script,
     points: "writes",
     inspect: async (host) => {
-      const messages = await stored(host);
+      const messages = await storedMessages(host);
       const kinds = records(host).map(({ change, messageIds }) => `${change} ${messageIds.join(" ")}`);
       const isEdited = JSON.stringify(messages).includes("other");
       const ids = messages.map(({ id }) => id);

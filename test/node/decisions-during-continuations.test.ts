@@ -2,7 +2,8 @@
 // decision is kept, and what was allowed runs once.
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
-import { agentOf, approve, ask, connect, held, open, partOf, scene, soon, type Host } from "./open-calls-kit.ts";
+import { agentOf, approve, connect, held, open, partOf, scene, soon, type Host } from "./open-calls-kit.ts";
+import { ask } from "../kit/frames.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FiberRecoveryContext } from "../../src/agent/index.ts";
 import { Think, type ChatResponseResult } from "../../src/index.ts";
 import { createTestHost, everyCrash, planModel, type TestHost } from "../../src/testing/index.ts";
+import { textOf, user } from "../kit/messages.ts";
 
 // Each test plays its conversation once per write and await.
 vi.setConfig({ testTimeout: 30_000 });
@@ -21,7 +22,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** Another id at every call, as user code makes them. */
 function question(text: string): UIMessage[] {
-  return [{ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] }];
+  return [user(crypto.randomUUID(), text)];
 }
 
 class Diary extends Think {
@@ -86,10 +87,6 @@ class Eager extends Diary {
 }
 
 type Host = TestHost<{ Diary: DurableObjectNamespace<Diary> }>;
-
-function textOf({ parts }: UIMessage): string {
-  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
 
 const conversation = (...questions: string[]) => questions.flatMap((text) => [text, `Answer to: ${text}`]);
 
@@ -170,7 +167,7 @@ describe("killed at every write and await, the questions are asked once", () => 
 
   test("of a response hook", async () => {
     const ask = async (host: Host) => {
-      const message = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "Good morning." }] };
+      const message = user("u1", "Good morning.");
       await (await host.get(Eager, "d")).saveMessages([message], { idempotencyKey: "greeting" });
     };
     expect(await killEverywhere({ agent: Eager, script: ask, again: ask })).toEqual(

@@ -4,6 +4,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Connector } from "../../src/features/execute/index.ts";
 import { everyCrash, planModel } from "../../src/testing/index.ts";
 import { Coder, coder, messages, open, say, scene, type Host } from "./execute-kit.ts";
+import { RECOVERED_MS } from "../kit/time.ts";
 
 // Every crash is reported by what was in the middle of something.
 beforeEach(() => {
@@ -13,9 +14,6 @@ beforeEach(() => {
 
 const CODE = `const a = await w.retried({}); let b; try { b = await w.once({}) } catch (e) { b = "unknown" }
   await w.gated({}); const c = await w.retried({}); "ended"`;
-/** More than all pauses between attempts. */
-const RECOVERED_MS = 400_000;
-
 const count = (name: string) => scene.effects.filter((one) => one === name).length;
 
 const connectors: Connector[] = [

@@ -6,13 +6,12 @@ import { z } from "zod";
 import type { Connector } from "../../src/features/execute/index.ts";
 import { planModel } from "../../src/testing/index.ts";
 import { coder, messages, open, say, scene, type Host } from "./execute-kit.ts";
+import { RECOVERED_MS } from "../kit/time.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
-
-const RECOVERED_MS = 400_000;
 
 /** Does not return the first time. */
 function deadly() {

@@ -4,13 +4,13 @@ import type { Connector } from "../../src/features/execute/index.ts";
 import { subscribe } from "../../src/observe/index.ts";
 import { planModel } from "../../src/testing/index.ts";
 import { Coder, coder, messages, open, say, scene, type Host } from "./execute-kit.ts";
+import { RECOVERED_MS } from "../kit/time.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
 
-const RECOVERED_MS = 400_000;
 const GARBAGE = '{"broken';
 const CODE = `const a = await w.look({ n: 1 }); console.log("saw " + a);
   try { await w.bad({}) } catch (error) { console.log(error.message) }

@@ -1,6 +1,6 @@
 // What the tests of executed code share: a Think whose tools are written by each test, side effects that outlive the
 // process, and ways to decide.
-import { tool, type ToolSet, type UIMessage } from "ai";
+import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 import {
   Think,
@@ -26,6 +26,7 @@ import {
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 interface Env {
   LOADER: ReturnType<typeof createTestLoader>;
@@ -180,12 +181,10 @@ export type Host = ReturnType<typeof open>;
 export const coder = (host: Host) => host.get(Coder, "a");
 
 export async function say(host: Host, words = "go") {
-  return (await coder(host)).saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }]);
+  return (await coder(host)).saveMessages([user(words)]);
 }
 
-export async function messages(host: Host): Promise<UIMessage[]> {
-  return (await (await host.fetch("/agents/coder/a/get-messages")).json()) as UIMessage[];
-}
+export const messages = (host: Host) => storedMessages(host, "/agents/coder/a");
 
 /** The tool part of a call, as it is stored. */
 export async function part(host: Host, toolCallId = "c1"): Promise<Record<string, unknown>> {

@@ -10,14 +10,13 @@ import { listOrDecide } from "../../src/cli/commands/approve.ts";
 import { converse } from "../../src/cli/commands/chat.ts";
 import { Network } from "./client-kit.ts";
 import { Coder, scene, say, open, coder, type Host } from "./execute-kit.ts";
+import { RECOVERED_MS } from "../kit/time.ts";
 
 // Every crash is reported by what was in the middle of something.
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
-
-const RECOVERED_MS = 400_000;
 
 /** A call that has its effect and does not return while it is held. */
 function held() {

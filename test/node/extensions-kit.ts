@@ -1,5 +1,5 @@
 // What the tests of extensions on a class share: a Think whose extensions are written by each test.
-import type { ToolSet, UIMessage } from "ai";
+import type { ToolSet } from "ai";
 import { Think, type Session, type ToolCallContext, type ToolCallDecision, type TurnConfig } from "../../src/index.ts";
 import type { ExtensionConfig, ExtensionManifest } from "../../src/features/extensions/index.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 interface Scene {
   script: Script;
@@ -128,11 +129,9 @@ export function open(steps: Step[] = [], changes: Partial<Scene> = {}) {
 
 export const agentOf = (host: Host) => host.get(Extended, "a");
 
-export const say = async (host: Host, text: string) =>
-  (await agentOf(host)).saveMessages([{ id: text, role: "user", parts: [{ type: "text", text }] }]);
+export const say = async (host: Host, text: string) => (await agentOf(host)).saveMessages([user(text)]);
 
-export const messages = async (host: Host): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/extended/a/get-messages")).json();
+export const messages = (host: Host) => storedMessages(host, "/agents/extended/a");
 
 export const extension = (name: string, source: string, changes: Partial<ExtensionManifest> = {}): ExtensionConfig => ({
   manifest: { name, version: "1.0.0", ...changes },

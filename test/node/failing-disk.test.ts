@@ -2,22 +2,9 @@
 // database makes the writes fail, so that everything above SQLite is real.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createTestHost, reply, stall, text, type TestHost, type TestSocket } from "../../src/testing/index.ts";
-import {
-  ask,
-  connect,
-  die,
-  endsOf,
-  eventsOf,
-  framesOf,
-  open,
-  Patient,
-  rejoin,
-  scene,
-  settleDown,
-  stored,
-  user,
-  words
-} from "./recovery-kit.ts";
+import { connect, die, endsOf, eventsOf, open, Patient, rejoin, scene, settleDown, stored } from "./recovery-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { linesOf, storedMessages, user } from "../kit/messages.ts";
 
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
@@ -94,7 +81,7 @@ describe("a turn that is given up", () => {
     mendDisk(host);
     await settleDown(host);
     expect(host.sql(Patient, "a", "SELECT open_turns FROM cf_conversations")).toEqual([{ open_turns: "[]" }]);
-    expect(words(await stored(host))).toEqual(["user:u-r0", "assistant:zero", "user:u-r1", "assistant:half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r0", "assistant:zero", "user:u-r1", "assistant:half"]);
     expect(endsOf(await rejoin(host), "r1")).toEqual([`error: ${terminalMessage}`]);
     expect(scene.script.callCount).toBe(2);
   });
@@ -108,7 +95,7 @@ describe("a transaction that user code opens and that fails", () => {
       try {
         this.ctx.storage.transactionSync(() => {
           void this.addMessages([user(id)]);
-          seen = words(this.messages);
+          seen = linesOf(this.messages);
           throw new Error("no");
         });
       } catch {
@@ -149,9 +136,9 @@ describe("a transaction that user code opens and that fails", () => {
     ask(socket, "r1");
     await host.idle();
     const said = ["user:u-r0", "assistant:one", "user:u-r1", "assistant:two"];
-    expect(words(await history(host))).toEqual(said);
+    expect(linesOf(await history(host))).toEqual(said);
     await host.restart();
-    expect(words(await history(host))).toEqual(said);
+    expect(linesOf(await history(host))).toEqual(said);
   });
 
   test("starts no turn, and its caller does not wait for ever", async () => {
@@ -162,7 +149,7 @@ describe("a transaction that user code opens and that fails", () => {
     expect(scene.script.callCount).toBe(1);
     await settleDown(host);
     expect(scene.script.callCount).toBe(1);
-    expect(words(await history(host))).toEqual(["user:u-r0", "assistant:one"]);
+    expect(linesOf(await history(host))).toEqual(["user:u-r0", "assistant:one"]);
   });
 
   test("clears nothing: clients keep what they show, and the running turn goes on", async () => {
@@ -173,11 +160,10 @@ describe("a transaction that user code opens and that fails", () => {
     await host.idle();
     expect(framesOf(socket).some(({ type }) => type === "cf_agent_chat_clear")).toBe(false);
     expect(endsOf(socket, "r1")).toEqual([]);
-    expect(words(await history(host))).toEqual(["user:u-r0", "assistant:one", "user:u-r1"]);
+    expect(linesOf(await history(host))).toEqual(["user:u-r0", "assistant:one", "user:u-r1"]);
   });
 
-  const history = async (host: TestHost<object>) =>
-    (await host.fetch("/agents/careless/a/get-messages")).json() as ReturnType<typeof stored>;
+  const history = (host: TestHost<object>) => storedMessages(host, "/agents/careless/a") as ReturnType<typeof stored>;
 
   async function careless(steps: Parameters<typeof open>[0]) {
     open(steps);

@@ -1,9 +1,11 @@
 // In development the developer is the user: the page and the terminal say why a provider failed and what to do. Anywhere
 // else clients read the safe text only.
-import type { LanguageModel, UIMessage } from "ai";
+import type { LanguageModel } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, fail, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
+import { user } from "../kit/messages.ts";
 
 let script: Script;
 let makeModel: (() => never) | undefined;
@@ -32,18 +34,15 @@ class Careless extends Assistant {
   }
 }
 
-type Frame = { id?: string; body?: string; done?: boolean; outcome?: string };
-
 /** What a client is shown of a turn that fails. */
 async function shown(env: object, steps: Step[], agent = "assistant"): Promise<string | undefined> {
   script = createScript(steps);
   const host = createTestHost({ agents: { Assistant, Polite, Careless }, env });
   const socket = await host.connect(`/agents/${agent}/a`);
-  const message: UIMessage = { id: "u", role: "user", parts: [{ type: "text", text: "hi" }] };
-  const init = { method: "POST", body: JSON.stringify({ messages: [message] }) };
-  socket.send({ type: "cf_agent_use_chat_request", id: "r", init });
+  const message = user("u", "hi");
+  sendChat(socket, "r", [message]);
   await host.advance(120_000);
-  return (socket.frames as Frame[]).find(({ id, done }) => id === "r" && done)?.body;
+  return framesOf(socket).find(({ id, done }) => id === "r" && done)?.body;
 }
 
 const DEVELOPMENT = { EVERTHINK_DEVELOPMENT: "1" };

@@ -1,6 +1,6 @@
 // What a developer reads when a turn fails, with nothing set up: one line, which says what went wrong and what to do. And
 // what people read: what `onChatError` returns, and nothing else.
-import { tool, type LanguageModel, type UIMessage } from "ai";
+import { tool, type LanguageModel } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { AgentEvent } from "../../src/observe/index.ts";
@@ -20,6 +20,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
+import { user } from "../kit/messages.ts";
 
 let script: Script;
 let hooks: Partial<
@@ -67,19 +69,16 @@ const throwing = (error: unknown) => (): never => {
 };
 const named = (name: string, message: string) => Object.assign(new Error(message), { name });
 
-type Frame = { type: string; id?: string; body?: string; done?: boolean; outcome?: string };
-
 function open(...steps: Step[]) {
   script = createScript(steps);
   return createTestHost({ agents: { Assistant, NoModel } });
 }
 
 async function ask(host: TestHost<object>, socket: TestSocket, id: string): Promise<string | undefined> {
-  const message: UIMessage = { id: `u-${id}`, role: "user", parts: [{ type: "text", text: id }] };
-  const body = JSON.stringify({ messages: [message] });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  const message = user(`u-${id}`, id);
+  sendChat(socket, id, [message]);
   await host.advance(120_000);
-  const ends = (socket.frames as Frame[]).filter((frame) => frame.id === id && frame.done);
+  const ends = framesOf(socket).filter((frame) => frame.id === id && frame.done);
   expect(ends).toHaveLength(1);
   return ends[0]?.outcome === "error" ? ends[0].body : undefined;
 }
@@ -179,7 +178,7 @@ describe("a failed turn leaves one line with what to do", () => {
     const host = open(...Array.from({ length: 20 }, () => stall()));
     await host.connect("/agents/assistant/a");
     const agent = await host.get(Assistant, "a");
-    const ended = agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "hi" }] }]);
+    const ended = agent.saveMessages([user("u", "hi")]);
     for (let minutes = 0; minutes < 200; minutes += 10) await host.advance(600_000);
     expect((await ended).status).toBe("error");
     expect(log.filter((line) => line.includes("a turn failed"))).toHaveLength(1);

@@ -1,12 +1,13 @@
 // A small feature that uses every member of the interface: notes with a due time. What outlives the process is in
 // `scene`, as far as it is not in the feature's own table.
-import { tool, type UIMessage, type UIMessageChunk } from "ai";
+import { tool, type UIMessageChunk } from "ai";
 import { z } from "zod";
 import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
 import type { Feature, FeatureFactory } from "../../src/feature/feature.ts";
 import type { ChatServices } from "../../src/feature/services.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 export interface NoteRow {
   readonly call_id: string;
@@ -48,7 +49,7 @@ export class Holder extends Think {
   }
   async inChild(text: string) {
     const child = await this.subAgent(Child, "c");
-    await child.saveMessages([{ id: text, role: "user", parts: [{ type: "text", text }] }]);
+    await child.saveMessages([user(text)]);
   }
 }
 
@@ -61,10 +62,9 @@ export function open(steps: Step[], features: Scene["features"] = () => [notes])
 }
 
 export const say = async (host: ReturnType<typeof open>, text: string) =>
-  (await host.get(Holder, "a")).saveMessages([{ id: text, role: "user", parts: [{ type: "text", text }] }]);
+  (await host.get(Holder, "a")).saveMessages([user(text)]);
 
-export const messages = async (host: ReturnType<typeof open>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/holder/a/get-messages")).json();
+export const messages = (host: ReturnType<typeof open>) => storedMessages(host, "/agents/holder/a");
 
 class Notes {
   readonly #host: ChatServices;

@@ -3,6 +3,7 @@ import { Think, type ChatResponseResult } from "../../src/index.ts";
 import { createScript, createTestHost, everyCrash, reply, text, toolCall } from "../../src/testing/index.ts";
 import type { Feature, FeatureFactory } from "../../src/feature/feature.ts";
 import { Holder, messages, notes, open, say, scene, type NoteRow } from "./features-kit.ts";
+import { user } from "../kit/messages.ts";
 
 const errors = vi.spyOn(console, "error");
 beforeEach(() => void errors.mockImplementation(() => {}));
@@ -126,7 +127,7 @@ describe("a feature in the life of an agent", () => {
     }
     Object.assign(scene, { script: createScript([reply(text("Hello."))]), features: () => [notes], trace: [] });
     const host = createTestHost({ agents: { Heard } });
-    await (await host.get(Heard, "a")).saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "Hi" }] }]);
+    await (await host.get(Heard, "a")).saveMessages([user("u", "Hi")]);
     await host.idle();
     expect(seen).toEqual([[{ type: "card", notes: 0 }]]);
   });

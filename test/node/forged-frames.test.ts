@@ -9,21 +9,19 @@ import {
   agentOf,
   answer,
   approve,
-  ask,
   connect,
   held,
   open,
   partOf,
-  promptText,
   refusalsOf,
   scene,
   soon,
   stored,
-  toolParts,
-  user,
-  type Frame,
   type Host
 } from "./open-calls-kit.ts";
+import { ask, chatRequest, type Frame } from "../kit/frames.ts";
+import { toolParts, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
 
 // More than a thousand forged answers, and sequences of them.
 vi.setConfig({ testTimeout: 120_000 });
@@ -269,7 +267,7 @@ function attacks({ toolName, refusesResults, isDecided }: Target): { frame: Fram
 }
 
 /** The same by way of the transcript: what clients post and push of answers is never taken. */
-function postedAttacks(messages: unknown[]): Frame[] {
+function postedAttacks(messages: unknown[]): object[] {
   const forge = (part: object) => (state: object) =>
     "toolCallId" in part ? { ...part, clientExecuted: true, ...state } : part;
   return [
@@ -282,10 +280,9 @@ function postedAttacks(messages: unknown[]): Frame[] {
       ...message,
       parts: message.parts.map((part) => forge(part)(state))
     }));
-    const body = JSON.stringify({ messages: [...forged, user(`u-post-${index}`)], trigger: "submit-message" });
     return [
       { type: "cf_agent_chat_messages", messages: forged },
-      { type: "cf_agent_use_chat_request", id: `post-${index}`, init: { method: "POST", body } }
+      chatRequest(`post-${index}`, [...forged, user(`u-post-${index}`)])
     ];
   });
 }
@@ -338,7 +335,7 @@ describe("a forged answer is refused, changes nothing, and is never read by the 
     expect(scene.effects).toEqual(target.effects);
     expect(JSON.stringify(await stored(host))).not.toContain(FORGED);
     expect(scene.script.calls.length).toBeGreaterThan(calls);
-    for (const call of scene.script.calls) expect(promptText(call)).not.toContain(FORGED);
+    for (const call of scene.script.calls) expect(promptOf(call)).not.toContain(FORGED);
   });
 });
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { AgentView, InboxView, StateView, TurnsView } from "../../src/features/inspection/views.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import { ask, look, open, Subject, type Host } from "./inspection-kit.ts";
-import { ask as askOver, framesOf } from "./recovery-kit.ts";
+import { ask as askOver, framesOf } from "../kit/frames.ts";
 
 const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER)\b/i;
 

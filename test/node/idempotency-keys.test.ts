@@ -17,6 +17,7 @@ import {
   type TestSocket
 } from "../../src/testing/index.ts";
 import { KEY_LIMIT, OUTPUT_LIMIT_BYTES } from "../../src/session/idempotency.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 const REPLAY_OVER_MS = 11 * 60_000;
 
@@ -33,17 +34,13 @@ beforeEach(() => {
 
 afterEach(() => void vi.restoreAllMocks());
 
-function message(id: string, words = id): UIMessage {
-  return { id, role: "user", parts: [{ type: "text", text: words }] };
-}
-
 class Chat extends Think {
   override getModel() {
     return scriptedModel(script);
   }
 
   async save(id: string, options?: SaveMessagesOptions) {
-    return this.saveMessages([message(id)], options);
+    return this.saveMessages([user(id)], options);
   }
 
   async run(input: string, idempotencyKey: string) {
@@ -85,7 +82,7 @@ async function open(steps: Step[]) {
 }
 
 const stored = async (host: Host) =>
-  ((await (await host.fetch("/agents/chat/c/get-messages")).json()) as UIMessage[]).map(
+  (await storedMessages(host, "/agents/chat/c")).map(
     ({ role, parts }) => `${role}: ${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`
   );
 
@@ -160,7 +157,7 @@ describe("saveMessages, runTurn and chat under a key", () => {
     const { chat } = await open([]);
     const refused = { code: "idempotency-key-invalid" };
     await expect(chat.save("u1", { idempotencyKey: key })).rejects.toMatchObject(refused);
-    await expect(chat.addMessages([message("u1")], { idempotencyKey: key })).rejects.toMatchObject(refused);
+    await expect(chat.addMessages([user("u1")], { idempotencyKey: key })).rejects.toMatchObject(refused);
   });
 
   test("the newest ten thousand keys are kept", async () => {
@@ -233,10 +230,10 @@ describe("a callback that is run again", () => {
 
 test("addMessages under a key adds once, whatever the ids", async () => {
   const { host, chat } = await open([]);
-  await chat.addMessages([message("u1")], { idempotencyKey: "k" });
+  await chat.addMessages([user("u1")], { idempotencyKey: "k" });
   await host.restart();
-  await (await host.get(Chat, "c")).addMessages([message("u2")], { idempotencyKey: "k" });
-  await (await host.get(Chat, "c")).addMessages([message("u3")], { idempotencyKey: "other" });
+  await (await host.get(Chat, "c")).addMessages([user("u2")], { idempotencyKey: "k" });
+  await (await host.get(Chat, "c")).addMessages([user("u3")], { idempotencyKey: "other" });
   expect(await stored(host)).toEqual(["user: u1", "user: u3"]);
 });
 
@@ -274,7 +271,7 @@ describe("the same message id twice", () => {
     ]);
     const tabs = [await host.connect("/agents/chat/c"), await host.connect("/agents/chat/c")];
     const post = (tab: TestSocket | undefined, id: string, ...ids: string[]) => {
-      const body = JSON.stringify({ messages: ids.map((each) => message(each)), trigger: "submit-message" });
+      const body = JSON.stringify({ messages: ids.map((each) => user(each)), trigger: "submit-message" });
       tab?.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
     };
     post(tabs[0], "r1", "u1");
@@ -294,8 +291,8 @@ describe("the same message id twice", () => {
   test("in one call, or added once more, is one message", async () => {
     const { host, chat } = await open([reply(text("one"))]);
     const tab = await host.connect("/agents/chat/c");
-    await chat.saveMessages([message("u1"), message("u1")]);
-    await chat.addMessages([message("u1", "again"), message("u2"), message("u2")]);
+    await chat.saveMessages([user("u1"), user("u1")]);
+    await chat.addMessages([user("u1", "again"), user("u2"), user("u2")]);
     await host.idle();
     expect(shown(tab).filter((id) => id.startsWith("u"))).toEqual(["u1", "u2"]);
   });

@@ -14,6 +14,7 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
+import { message } from "../kit/messages.ts";
 
 export const KEY = "a-key-of-the-operator-0123";
 
@@ -120,7 +121,7 @@ export function open(steps: readonly Step[], { key = KEY, child = [] as readonly
 }
 
 export function said(id: string, words: string, role: "user" | "assistant" = "user"): UIMessage {
-  return { id, role, parts: [{ type: "text", text: words }] };
+  return message(role, id, words);
 }
 
 /** A view as its JSON; `token` null: without one. */

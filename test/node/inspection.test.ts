@@ -15,6 +15,7 @@ import type {
 } from "../../src/features/inspection/views.ts";
 import { createScript, reply, stall, text, toolCall, usage } from "../../src/testing/index.ts";
 import { ask, echo, KEY, look, open, request, scene, Subject, type Host } from "./inspection-kit.ts";
+import { user } from "../kit/messages.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => {});
@@ -81,7 +82,7 @@ describe("turns", () => {
   test("a turn that was killed twice shows both deaths and what recovery decided", async () => {
     const host = open([reply(text("one "), stall()), reply(text("two "), stall()), reply(text("three"))]);
     const agent = await host.get(Subject, "a");
-    agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "count" }] }]).catch(() => undefined);
+    agent.saveMessages([user("u", "count")]).catch(() => undefined);
     for (let death = 0; death < 2; death += 1) {
       await host.idle();
       await host.advance(1000);
@@ -124,7 +125,7 @@ describe("turns", () => {
     const host = open([reply(stall()), echo]);
     const agent = await host.get(Subject, "a");
     for (const words of ["one", "two"]) {
-      agent.saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }]).catch(() => undefined);
+      agent.saveMessages([user(words)]).catch(() => undefined);
     }
     await host.idle();
     const { turns } = await look<TurnsView>(host, "turns");
@@ -365,7 +366,7 @@ describe("looking changes nothing", () => {
     await ask(host, "one");
     await agent.prepare();
     await lookAtAll(host);
-    agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "more" }] }]).catch(() => undefined);
+    agent.saveMessages([user("u", "more")]).catch(() => undefined);
     await host.idle();
     await host.advance(5000);
     await lookAtAll(host);

@@ -20,7 +20,8 @@ import {
   type TestHost
 } from "../../src/testing/index.ts";
 import { MAX_ERROR_TEXT_BYTES } from "../../src/util/errors.ts";
-import { postChat, storedMessages } from "./plain-kit.ts";
+import { postChat } from "./plain-kit.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 // Tens of megabytes are written and read.
 vi.setConfig({ testTimeout: 60_000 });
@@ -75,7 +76,7 @@ function open(toolName: string, input: object = {}): TestHost<{ Chat: typeof Cha
   return createTestHost({ agents: { Chat } });
 }
 
-const question = (id: string) => ({ messages: [{ id, role: "user", parts: [{ type: "text", text: id }] }] });
+const question = (id: string) => ({ messages: [user(id)] });
 const tooMuch = () => "x".repeat(40 * 1024 * 1024);
 
 /** What the model was given as the result of the call. */

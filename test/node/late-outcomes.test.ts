@@ -11,9 +11,10 @@ import {
   scriptedModel,
   text,
   toolCall,
-  type Step,
-  type TestSocket
+  type Step
 } from "../../src/testing/index.ts";
+import { ask } from "../kit/frames.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 interface Scene {
   script: ReturnType<typeof createScript>;
@@ -57,15 +58,8 @@ async function start(...steps: Step[]) {
   Object.assign(scene, { script: createScript(steps), told: [], bodies: [], runs: [] });
   const host = createTestHost({ agents: { Waiter } });
   const socket = await host.connect("/agents/waiter/a");
-  const stored = async () =>
-    (await (await host.fetch("/agents/waiter/a/get-messages")).json()) as (UIMessage & { parts: object[] })[];
+  const stored = async () => (await storedMessages(host, "/agents/waiter/a")) as (UIMessage & { parts: object[] })[];
   return { host, socket, stored };
-}
-
-function ask(socket: TestSocket, id: string, extra: object = {}): void {
-  const messages = [{ id: `u-${id}`, role: "user", parts: [{ type: "text", text: id }] }];
-  const body = JSON.stringify({ messages, trigger: "submit-message", ...extra });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
 }
 
 const callsSlow = (id: string) => reply(toolCall("slow", {}, { id }));
@@ -125,7 +119,7 @@ test("a clear forgets the tools and the fields that a client sent", async () => 
   /** The tools of a turn that code starts: those the client last described are among them. */
   const toolsOfTurn = async (id: string) => {
     const agent = await host.get(Waiter, "a");
-    await agent.saveMessages([{ id, role: "user", parts: [{ type: "text", text: id }] }]);
+    await agent.saveMessages([user(id)]);
     return scene.script.calls.at(-1)?.tools?.map(({ name }) => name);
   };
   ask(socket, "r1", { clientTools: [{ name: "mine" }], tone: "formal" });

@@ -17,7 +17,6 @@ import type { CompactFunction } from "../../src/session/index.ts";
 import {
   createScript,
   createTestHost,
-  type RecordedCall,
   type Script,
   type Steps,
   type TestHost,
@@ -27,7 +26,7 @@ import { installedModel } from "../../src/testing/model/installed-model.test-sup
 import type { ChatRecoveryConfig, ChatRecoveryContext } from "../../src/think/chat-recovery.ts";
 import type { ContextOverflowOptions } from "../../src/feature/settings.ts";
 import { thinkRuntimeOf } from "../../src/think/runtime.ts";
-import { textOf, user } from "./recovery-kit.ts";
+import { message, storedMessages, textOf, user } from "../kit/messages.ts";
 
 type Classifier = Think["classifyChatError"];
 type MaybePromise<T> = T | Promise<T>;
@@ -174,9 +173,7 @@ const pathOf = (agent: AgentClass) => `/agents/${agent.name.replace(/(?<=.)[A-Z]
 export const connect = (host: TestHost<object>, agent: AgentClass = Judge): Promise<TestSocket> =>
   host.connect(pathOf(agent));
 
-export async function stored(host: TestHost<object>, agent: AgentClass = Judge): Promise<UIMessage[]> {
-  return (await host.fetch(`${pathOf(agent)}/get-messages`)).json() as Promise<UIMessage[]>;
-}
+export const stored = (host: TestHost<object>, agent: AgentClass = Judge) => storedMessages(host, pathOf(agent));
 
 /** What was said in turns, without the history a test began with. */
 export const said = (messages: readonly UIMessage[]): string[] =>
@@ -188,7 +185,7 @@ export const PADDING = "and so on ".repeat(40);
 export async function fill(host: Server, agent: AgentClass = Judge, count = 6): Promise<void> {
   const messages = Array.from({ length: count }, (_, index): UIMessage => {
     const role = index % 2 === 0 ? "user" : "assistant";
-    return { id: `h${index}`, role, parts: [{ type: "text", text: `OLD${index} ${PADDING}` }] };
+    return message(role, `h${index}`, `OLD${index} ${PADDING}`);
   });
   await (await host.get(agent, "a")).addMessages(messages);
 }
@@ -205,8 +202,6 @@ export const summarize =
 
 export const eventsOf = (type: AgentEvent["type"]): AgentEvent["payload"][] =>
   scene.events.filter((event) => event.type === type).map(({ payload }) => payload);
-
-export const promptOf = (call: RecordedCall | undefined): string => JSON.stringify(call?.prompt ?? []);
 
 /** Calls without a result and results without a call, in each prompt. */
 export const unpaired = (): string[] =>

@@ -10,11 +10,11 @@ import {
   messages,
   open,
   protectedLibrary,
-  user,
   scene,
   serversOf,
   type Host
 } from "./mcp-kit.ts";
+import { user } from "../kit/messages.ts";
 
 // A conversation per point at which it is killed.
 vi.setConfig({ testTimeout: 60_000 });

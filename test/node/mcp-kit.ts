@@ -1,6 +1,5 @@
 // What the tests of MCP servers in an agent share: a Think, and a network that is a map of functions and
 // outlives the process, as servers do.
-import type { UIMessage } from "ai";
 import { z } from "zod";
 import {
   Think,
@@ -14,6 +13,7 @@ import { textResult } from "../../src/features/mcp/raw-mcp.test-support.ts";
 import { serveMcp, type Handler } from "../../src/features/mcp/served-mcp.test-support.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 interface Scene {
   script: Script;
@@ -134,9 +134,6 @@ export const agentOf = (host: Host) => host.get(Librarian, "a");
 export const serversOf = async (host: Host): Promise<McpServersState> =>
   JSON.parse(await (await agentOf(host)).servers()) as McpServersState;
 
-export const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
-
 export const say = async (host: Host, id: string) => (await agentOf(host)).saveMessages([user(id)]);
 
-export const messages = async (host: Host): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/librarian/a/get-messages")).json();
+export const messages = (host: Host) => storedMessages(host, "/agents/librarian/a");

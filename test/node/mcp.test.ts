@@ -19,9 +19,10 @@ import {
   protectedLibrary,
   say,
   scene,
-  serversOf,
-  user
+  serversOf
 } from "./mcp-kit.ts";
+import { user } from "../kit/messages.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
 
 const warnings = vi.spyOn(console, "warn");
 beforeEach(() => void warnings.mockImplementation(() => {}));
@@ -37,8 +38,7 @@ async function openWithLibrary(...steps: Parameters<typeof open>) {
   return { host, served };
 }
 
-const ofType = (socket: TestSocket, type: string) =>
-  (socket.frames as { type: string }[]).filter((frame) => frame.type === type);
+const ofType = (socket: TestSocket, type: string) => framesOf(socket).filter((frame) => frame.type === type);
 const offered = (call = 0) => scene.script.calls[call]?.tools?.map(({ name }) => name) ?? [];
 const promptOf = (call = 0) => JSON.stringify(scene.script.calls[call]?.prompt);
 
@@ -108,8 +108,7 @@ describe("tools in a turn", () => {
     const { host } = await openWithLibrary([reply(toolCall(LEND, { book: "Emma" })), reply(text("Here it is."))]);
     scene.approval = ({ annotations }) => annotations?.destructiveHint === true;
     const socket = await host.connect("/agents/librarian/a");
-    const body = JSON.stringify({ messages: [user("Lend me Emma.")], trigger: "submit-message" });
-    socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+    sendChat(socket, "r1", [user("Lend me Emma.")]);
     await host.idle();
     expect(scene.effects).toEqual([]);
     const waiting = (await messages(host)).at(-1)!.parts.find(({ type }) => type === `tool-${LEND}`);
@@ -129,8 +128,7 @@ describe("tools in a turn", () => {
     let lend: (() => void) | undefined;
     scene.boundary = () => new Promise((resolve) => (lend = resolve));
     const socket = await host.connect("/agents/librarian/a");
-    const body = JSON.stringify({ messages: [user("Lend me Emma.")], trigger: "submit-message" });
-    socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+    sendChat(socket, "r1", [user("Lend me Emma.")]);
     await host.idle();
     const [, toolCallId] = /toolCallId\\":\\"([^\\]+)/.exec(JSON.stringify(socket.frames)) ?? [];
     expect(toolCallId).toBeDefined();

@@ -3,7 +3,8 @@
 import { StatementSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { reply, text, usage } from "../../src/testing/index.ts";
-import { companion, connect, open, post, say, shown, user, type Server } from "./memory-kit.ts";
+import { companion, connect, open, post, say, shown, type Server } from "./memory-kit.ts";
+import { user } from "../kit/messages.ts";
 
 const FEW = 100;
 const MANY = 10_000;

@@ -14,6 +14,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { storedMessages, user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 export interface Deployment {
   /** `compactAfter`, in tokens. */
@@ -142,30 +144,17 @@ export const say = async (host: TestHost<object>, words: string): Promise<string
 
 // ── Clients ──
 
-export const user = (words: string): UIMessage => ({ id: words, role: "user", parts: [{ type: "text", text: words }] });
-
 export const connect = (host: TestHost<object>): Promise<TestSocket> => host.connect("/agents/companion/a");
 
 export function post(socket: TestSocket, id: string, messages: readonly UIMessage[], extra: object = {}): void {
-  const body = JSON.stringify({ messages, trigger: "submit-message", ...extra });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, messages, extra);
 }
 
-export async function shown(host: TestHost<object>): Promise<UIMessage[]> {
-  return (await host.fetch("/agents/companion/a/get-messages")).json() as Promise<UIMessage[]>;
-}
-
-export const words = (messages: readonly UIMessage[]): string[] =>
-  messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+export const shown = (host: TestHost<object>) => storedMessages(host, "/agents/companion/a");
 
 // ── What the model saw ──
 
 export const lastCall = (): RecordedCall | undefined => scene.script.calls.at(-1);
-
-export function systemOf(call: RecordedCall | undefined): string {
-  const first = call?.prompt[0];
-  return first?.role === "system" ? String(first.content) : "";
-}
 
 /** What was said, without the system prompt and without calls. */
 export const heard = (call: RecordedCall | undefined): string[] =>
@@ -174,7 +163,3 @@ export const heard = (call: RecordedCall | undefined): string[] =>
       ? []
       : content.flatMap((part) => (part.type === "text" ? [part.text] : []))
   );
-
-export const toolNames = (call: RecordedCall | undefined): string[] => call?.tools?.map(({ name }) => name) ?? [];
-
-export const promptOf = (call: RecordedCall | undefined): string => JSON.stringify(call?.prompt ?? []);

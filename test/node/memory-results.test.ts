@@ -6,7 +6,9 @@ import { action } from "../../src/features/actions/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
 import type { Feature, FeatureFactory } from "../../src/feature/feature.ts";
-import { companion, Companion, lastCall, open, promptOf, say, scene, shown, toolNames } from "./memory-kit.ts";
+import { companion, Companion, lastCall, open, say, scene, shown } from "./memory-kit.ts";
+import { promptOf, toolNames } from "../kit/prompts.ts";
+import { user } from "../kit/messages.ts";
 
 const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index} ÄÖ😀`).join("\n");
 /** Too long to be shown when it is old. */
@@ -211,7 +213,7 @@ describe("one tool read_result", () => {
         return [() => ({ name: "test-channels", roles: { channelPolicy } })];
       }
       async ask(words: string) {
-        await this.saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }], {
+        await this.saveMessages([user(words)], {
           channel: "pager"
         });
       }
@@ -278,7 +280,7 @@ test("a class without long outputs is a class without the tool", async () => {
     override getModel = Companion.prototype.getModel;
     override getTools = () => ({ fetch: returns("short") });
     async say(words: string) {
-      await this.saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }]);
+      await this.saveMessages([user(words)]);
     }
   }
   scene.script = createScript([reply(toolCall("fetch", {}, { id: "c1" })), ...chat(TURNS)]);

@@ -14,21 +14,10 @@ import {
   type Step,
   type TestSocket
 } from "../../src/testing/index.ts";
-import {
-  Companion,
-  companion,
-  connect,
-  heard,
-  lastCall,
-  open,
-  post,
-  promptOf,
-  say,
-  scene,
-  shown,
-  user,
-  words
-} from "./memory-kit.ts";
+import { Companion, companion, connect, heard, lastCall, open, post, say, scene, shown } from "./memory-kit.ts";
+import { textsOf, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
+import { framesOf } from "../kit/frames.ts";
 
 let events: AgentEvent[] = [];
 let budgetBytes = 64 * 1024;
@@ -93,7 +82,7 @@ test("a read of the history that fails says so, leaves the agent reachable, is r
   expect(await agent.getOnStartDegradations()).toEqual([{ step: "transcript-hydration", error: "SQLITE_NOMEM" }]);
   expect(eventsOf("chat:onstart:degraded")).toMatchObject([{ payload: { step: "transcript-hydration" } }]);
   expect(await agent.say("hello")).toBe("completed");
-  expect(words(await agent.getMessages())).toEqual(["before", "hello", "answer 0"]);
+  expect(textsOf(await agent.getMessages())).toEqual(["before", "hello", "answer 0"]);
   expect(heard(lastCall())).toEqual(["before", "hello"]);
 });
 
@@ -106,8 +95,8 @@ test("a client that connects while the history cannot be read is shown no empty 
     throw new Error("SQLITE_NOMEM");
   });
   const lists = (socket: TestSocket) =>
-    (socket.frames as { type: string; messages?: UIMessage[] }[]).flatMap(({ type, messages = [] }) =>
-      type === "cf_agent_chat_messages" ? [words(messages)] : []
+    framesOf(socket).flatMap(({ type, messages = [] }) =>
+      type === "cf_agent_chat_messages" ? [textsOf(messages)] : []
     );
   const first = await host.connect("/agents/windowed/a");
   await host.idle();
@@ -201,10 +190,10 @@ test("added messages form a line, are added once, need a known parent, and start
   await agent.addMessages([user("one"), user("two")]);
   await agent.addMessages([user("one"), user("two"), user("three")]);
   await host.idle();
-  expect(words(await shown(host))).toEqual(["one", "two", "three"]);
+  expect(textsOf(await shown(host))).toEqual(["one", "two", "three"]);
   await expect(agent.addMessages([user("four")], { parentId: "nobody" })).rejects.toThrow('parentId "nobody"');
   await agent.addMessages([user("beside")], { parentId: "one" });
-  expect(words(await shown(host))).toEqual(["one", "beside"]);
+  expect(textsOf(await shown(host))).toEqual(["one", "beside"]);
   await host.advance(60_000);
   expect(scene.script.callCount).toBe(0);
   scene.script = createScript(chat(1));

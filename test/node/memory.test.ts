@@ -13,16 +13,14 @@ import {
   lastCall,
   open,
   post,
-  promptOf,
   say,
   scene,
   shown,
-  systemOf,
-  user,
   withUsualBlocks,
-  words,
   type Server
 } from "./memory-kit.ts";
+import { textsOf, user } from "../kit/messages.ts";
+import { promptOf, systemOf } from "../kit/prompts.ts";
 
 const remember = (content: string) => reply(toolCall("set_context", { label: "memory", content }, { id: "c1" }));
 /** An answer for which the provider counted so many tokens of input. */
@@ -189,7 +187,7 @@ describe("clients of a compacted conversation", () => {
     const stored = host.sql<{ id: string }>(Companion, "a", "SELECT id FROM assistant_messages");
     expect(stored).toHaveLength(12);
     expect(stored.some(({ id }) => id.startsWith("compaction_"))).toBe(false);
-    expect(words(await shown(host)).slice(-4)).toEqual(["q5", "a5", "q6", "a6"]);
+    expect(textsOf(await shown(host)).slice(-4)).toEqual(["q5", "a5", "q6", "a6"]);
   });
 
   test("that change the summary, or ask for it to be answered, change nothing", async () => {
@@ -205,7 +203,7 @@ describe("clients of a compacted conversation", () => {
     expect(heard(lastCall())).toContain("SUMMARY 1");
     post(socket, "r2", (await shown(host)).slice(0, at + 1));
     await host.idle();
-    expect(words(await shown(host))).toEqual(["q1 zebra", "SUMMARY 1", "a3", "q4", "a4", "q5", "a5", "a6"]);
+    expect(textsOf(await shown(host))).toEqual(["q1 zebra", "SUMMARY 1", "a3", "q4", "a4", "q5", "a5", "a6"]);
   });
 
   test("that follow and post their whole list are not sent all of it with every answer", async () => {
@@ -231,13 +229,13 @@ describe("clients of a compacted conversation", () => {
     const agent = await companion(host);
     const ids = (await shown(host)).map(({ id }) => id);
     await agent.cover(ids[1] ?? "", "q3");
-    expect(words(await shown(host))).toEqual(["q1 zebra", "SUMMARY 0", "a3"]);
+    expect(textsOf(await shown(host))).toEqual(["q1 zebra", "SUMMARY 0", "a3"]);
     const socket = await connect(host);
     await host.idle();
     post(socket, "r1", (await shown(host)).slice(0, 2), { trigger: "regenerate-message" });
     await host.idle();
     expect(heard(lastCall()).slice(0, 2)).toEqual(["q1 zebra", "SUMMARY 0"]);
-    expect(words(await shown(host))).toEqual(["q1 zebra", "SUMMARY 0", "a4"]);
+    expect(textsOf(await shown(host))).toEqual(["q1 zebra", "SUMMARY 0", "a4"]);
     expect(await agent.versionsBelow("q3")).toBe(2);
   });
 
@@ -251,7 +249,7 @@ describe("clients of a compacted conversation", () => {
     post(socket, "r1", list.slice(0, question + 1), { trigger: "regenerate-message" });
     await host.idle();
     expect(heard(lastCall())).toEqual(heard(scene.script.calls[3]));
-    expect(words(await shown(host)).at(-1)).toBe("a5");
+    expect(textsOf(await shown(host)).at(-1)).toBe("a5");
     expect(await (await companion(host)).versionsBelow("q4")).toBe(2);
   });
 
@@ -269,7 +267,7 @@ describe("clients of a compacted conversation", () => {
     expect(heard(lastCall())).toContain("SUMMARY 1");
     expect(promptOf(lastCall())).not.toContain("q5");
     await host.restart();
-    expect(words(await shown(host)).slice(-2)).toEqual(["q4 edited", "a6"]);
+    expect(textsOf(await shown(host)).slice(-2)).toEqual(["q4 edited", "a6"]);
     expect(await (await companion(host)).find("q5")).toEqual(["q5"]);
   });
 
@@ -282,7 +280,7 @@ describe("clients of a compacted conversation", () => {
     await host.idle();
     expect(heard(lastCall())).toEqual(["q1 zebra", "a1", "q2 edited"]);
     await host.restart();
-    expect(words(await shown(host))).toEqual(["q1 zebra", "a1", "q2 edited", "a5"]);
+    expect(textsOf(await shown(host))).toEqual(["q1 zebra", "a1", "q2 edited", "a5"]);
     const agent = await companion(host);
     expect((await agent.find("yak")).length).toBe(1);
   });
@@ -305,7 +303,7 @@ describe("a process that ends", () => {
       await say(host, question);
     }
     expect(scene.summarized).toHaveLength(2);
-    return [...scene.script.calls.map(promptOf), ...words(await shown(host))];
+    return [...scene.script.calls.map(promptOf), ...textsOf(await shown(host))];
   }
 
   test("between any two turns changes nothing that the model or clients see", async () => {
@@ -351,8 +349,8 @@ describe("a process that ends", () => {
           roles: rows.map(({ role }) => role),
           questions: await Promise.all(asked.map((question) => agent.textOf(question))),
           length: await agent.pathLength(),
-          begins: words(list)[0],
-          ends: words(list).slice(-2),
+          begins: textsOf(list)[0],
+          ends: textsOf(list).slice(-2),
           answers: await Promise.all(asked.map((question) => agent.answersTo(question))),
           summaries: list.filter(isSummary).length,
           isShown: host.sql(Companion, "a", "SELECT is_shown FROM assistant_compactions WHERE is_shown = 1").length

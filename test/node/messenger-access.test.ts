@@ -13,6 +13,7 @@ import { FakeTelegram } from "../../src/testing/messengers/index.ts";
 import { createTestHost, reply, text, toolCall } from "../../src/testing/index.ts";
 import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import { createScript, scriptedModel, type Script } from "../../src/testing/index.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 const KEY = "an-inspection-key-of-enough-length";
 const ROOT = "http://localhost/agents/support/main";
@@ -132,7 +133,7 @@ const json = (body: object, method = "POST") => ({
   body: JSON.stringify(body),
   headers: { "Content-Type": "application/json" }
 });
-const question = { role: "user", id: "u1", parts: [{ type: "text", text: "Hello" }] };
+const question = user("u1", "Hello");
 const decision = { decision: "approve", by: "telegram:7" };
 
 /** Every address that the package serves below an agent, by how it is asked for. */
@@ -349,7 +350,7 @@ describe("a name that the class chose", () => {
     conversation = chosen;
     const host = await privateChat();
     await (await host.get(Support, "main")).drop("ada");
-    expect(await (await host.fetch(`${address}/get-messages`)).json()).toEqual([]);
+    expect(await storedMessages(host, address)).toEqual([]);
   });
 });
 

@@ -7,6 +7,7 @@ import { TurnEngine } from "../../src/turn/engine.ts";
 import { discordDriver } from "./messenger-drivers.ts";
 import * as providers from "./messenger-providers-kit.ts";
 import { answered, open, presses, says, scene, Support, type Host } from "./messengers-kit.ts";
+import { DAY_MS } from "../kit/time.ts";
 
 beforeEach(() => {
   for (const level of ["error", "warn"] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
@@ -17,7 +18,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const DAY_MS = 24 * 3_600_000;
 const shown = () => scene.telegram.texts();
 const ignored = () =>
   scene.events.flatMap((event) => (event.type === "messenger:ignored" ? [event.payload.reason] : []));

@@ -1,6 +1,6 @@
 // Turns that are started from inside a turn: refused at once where the caller would wait for itself, and the advice of the
 // refusal works.
-import { tool, type UIMessage } from "ai";
+import { tool } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Think, type ChatResponseResult } from "../../src/index.ts";
@@ -13,6 +13,7 @@ import {
   toolCall,
   type Script
 } from "../../src/testing/index.ts";
+import { linesOf, message, storedMessages, user } from "../kit/messages.ts";
 
 let script: Script;
 let inTool: (agent: Chat) => Promise<unknown> = async () => undefined;
@@ -42,18 +43,14 @@ class Chat extends Think {
     await inResponse(this, result);
   }
   async ask(words: string) {
-    await this.saveMessages([question(words)]);
+    await this.saveMessages([user(words)]);
   }
   continues() {
     return this.continueLastTurn();
   }
 }
 
-const question = (words: string): UIMessage => ({ id: words, role: "user", parts: [{ type: "text", text: words }] });
 const callback = { onStart() {}, onEvent() {}, onDone() {}, onError() {} };
-
-const said = (messages: readonly UIMessage[]) =>
-  messages.map(({ role, parts }) => `${role}:${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`);
 
 /** A turn whose tool does this, and what the conversation holds when everything it led to is over. */
 async function run(work: typeof inTool): Promise<string[]> {
@@ -64,11 +61,11 @@ async function run(work: typeof inTool): Promise<string[]> {
   const chat = await host.get(Chat, "a");
   await chat.ask("hi");
   await host.advance(60_000);
-  return said((await (await host.fetch("/agents/chat/a/get-messages")).json()) as UIMessage[]);
+  return linesOf(await storedMessages(host));
 }
 
 test.each<[string, typeof inTool]>([
-  ["saveMessages", (agent) => agent.saveMessages([question("no")])],
+  ["saveMessages", (agent) => agent.saveMessages([user("no")])],
   ["chat", (agent) => agent.chat("no", callback)],
   ["continueLastTurn", (agent) => agent.continues()],
   ["runTurn with input", (agent) => agent.runTurn({ input: "no" })],
@@ -82,7 +79,7 @@ test.each<[string, typeof inTool]>([
 
 test("a nested continuation is also refused when the last word is the assistant's", async () => {
   const messages = await run(async (agent) => {
-    await agent.addMessages([{ id: "note", role: "assistant", parts: [{ type: "text", text: "note" }] }]);
+    await agent.addMessages([message("assistant", "note", "note")]);
     await agent.runTurn({ continuation: true });
   });
   expect(thrown).toMatchObject({ code: "nested-turn" });
@@ -135,9 +132,7 @@ test("as the refusal says, onChatResponse() may start a turn and wait for it", a
 test("as the refusal says, addMessages() adds to the transcript", async () => {
   await run((agent) => agent.runTurn({ continuation: true }));
   expect(String(thrown)).toContain("addMessages()");
-  const messages = await run((agent) =>
-    agent.addMessages([{ id: "note", role: "user", parts: [{ type: "text", text: "note" }] }])
-  );
+  const messages = await run((agent) => agent.addMessages([user("note")]));
   expect(messages).toContain("user:note");
   expect(thrown).toBeUndefined();
 });

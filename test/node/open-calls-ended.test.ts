@@ -6,22 +6,20 @@ import {
   agentOf,
   answer,
   approve,
-  ask,
   connect,
-  framesOf,
   held,
   lastCall,
   open,
   partOf,
-  promptText,
   scene,
   soon,
   stored,
-  textOf,
-  toolParts,
   words,
   type Host
 } from "./open-calls-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { textOf, toolParts } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
 
 // Every kind of call, killed at every point.
 vi.setConfig({ testTimeout: 120_000 });
@@ -193,7 +191,7 @@ describe("a class with its own word for interrupted calls", () => {
     await host.idle();
     await (await agentOf(host)).saveMessages([]);
     expect((await partOf(host)).state).toBe("input-available");
-    expect(promptText(lastCall())).toContain("Which colour?");
+    expect(promptOf(lastCall())).toContain("Which colour?");
     ask(socket, "r2");
     await host.idle();
     expect(toolParts(await stored(host))).toEqual([]);
@@ -213,7 +211,7 @@ describe("a class with its own word for interrupted calls", () => {
     ask(socket, "r2");
     await host.idle();
     expect((await partOf(host)).state).toBe("approval-requested");
-    expect(promptText(lastCall())).toContain("(asked for money)");
+    expect(promptOf(lastCall())).toContain("(asked for money)");
     approve(socket, "c1");
     await soon(host);
     expect(scene.effects).toEqual(["pay 1"]);

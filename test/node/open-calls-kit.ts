@@ -13,6 +13,8 @@ import {
   type TestSocket
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
+import { framesOf } from "../kit/frames.ts";
+import { storedMessages, type StoredToolPart, textOf, toolParts, user } from "../kit/messages.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
@@ -168,8 +170,6 @@ export function held(): { pause: () => Promise<void>; reached: Promise<void>; le
 
 export type Host = TestHost<{ Teller: DurableObjectNamespace<Teller> }>;
 
-export const DAY_MS = 24 * 3_600_000;
-
 /** Between the last answer of a client and the continuation. */
 export const soon = (host: Host) => host.advance(1_000);
 
@@ -179,13 +179,6 @@ export const agentOf = (host: Host) => host.get(Teller, "a");
 
 export const connect = (host: Host): Promise<TestSocket> => host.connect("/agents/teller/a");
 
-export const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
-
-export function ask(socket: TestSocket, id: string, extra: object = {}): void {
-  const body = JSON.stringify({ messages: [user(`u-${id}`)], trigger: "submit-message", ...extra });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
-}
-
 export const approve = (socket: TestSocket, toolCallId: string, approved = true) =>
   socket.send({ type: "cf_agent_tool_approval", toolCallId, approved, autoContinue: true });
 
@@ -194,43 +187,14 @@ export const answer = (socket: TestSocket, toolCallId: string, output: unknown, 
 
 // ── What an outsider sees ──
 
-export interface Frame {
-  readonly type: string;
-  readonly id?: string;
-  readonly body?: string;
-  readonly done?: boolean;
-  readonly error?: unknown;
-  readonly toolCallId?: string;
-  readonly code?: string;
-  readonly [key: string]: unknown;
-}
-
-export const framesOf = (socket: TestSocket): Frame[] => socket.frames as Frame[];
-
 /** The codes of what this client was refused. */
 export const refusalsOf = (socket: TestSocket): string[] =>
   framesOf(socket).flatMap(({ type, code }) => (type === "cf_agent_session_error" && code ? [code] : []));
 
-export async function stored(host: Host): Promise<UIMessage[]> {
-  return (await host.fetch("/agents/teller/a/get-messages")).json() as Promise<UIMessage[]>;
-}
-
-export const textOf = (message: UIMessage | undefined): string =>
-  message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
+export const stored = (host: Host) => storedMessages(host, "/agents/teller/a");
 
 export const words = async (host: Host): Promise<string[]> =>
   (await stored(host)).map((message) => `${message.role}:${textOf(message)}`);
-
-export interface StoredToolPart {
-  readonly type: string;
-  readonly toolCallId: string;
-  readonly state: string;
-  readonly output?: unknown;
-  readonly errorText?: string;
-}
-
-export const toolParts = (messages: UIMessage[]): StoredToolPart[] =>
-  messages.flatMap(({ parts }) => parts.filter((part): part is typeof part & StoredToolPart => "toolCallId" in part));
 
 export async function partOf(host: Host, toolCallId = "c1"): Promise<StoredToolPart> {
   const parts = toolParts(await stored(host)).filter((one) => one.toolCallId === toolCallId);
@@ -261,7 +225,5 @@ export function promptCalls(call: RecordedCall | undefined): PromptCall[] {
   if (unpaired.length > 0) throw new Error(`Unpaired calls in the prompt: ${unpaired.join(", ")}`);
   return ids.map((id) => ({ id, result: results.get(id) }));
 }
-
-export const promptText = (call: RecordedCall | undefined): string => JSON.stringify(call?.prompt ?? []);
 
 export const lastCall = (): RecordedCall | undefined => scene.script.calls.at(-1);

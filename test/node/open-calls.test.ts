@@ -7,24 +7,22 @@ import {
   agentOf,
   answer,
   approve,
-  ask,
   connect,
-  DAY_MS,
-  framesOf,
   lastCall,
   open,
   partOf,
   promptCalls,
-  promptText,
   refusalsOf,
   scene,
   soon,
   stored,
-  textOf,
-  toolParts,
   words,
   type Host
 } from "./open-calls-kit.ts";
+import { ask, framesOf, sendChat } from "../kit/frames.ts";
+import { textOf, toolParts, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
+import { DAY_MS } from "../kit/time.ts";
 
 // Every kind of call with everything that may come between, and each killed at every point.
 vi.setConfig({ testTimeout: 120_000 });
@@ -105,7 +103,7 @@ const BETWEEN: Between[] = [
   {
     name: "a turn that code starts",
     happen: async (host) => {
-      await (await agentOf(host)).saveMessages([{ id: "u-r2", role: "user", parts: [{ type: "text", text: "u-r2" }] }]);
+      await (await agentOf(host)).saveMessages([user("u-r2")]);
     }
   },
   {
@@ -162,7 +160,7 @@ describe("an open call stays open, and its late decision runs it and goes on:", 
     expect(promptCalls(lastCall())).toEqual([
       { id: "c1", result: expect.stringContaining(JSON.stringify(kind.output)) }
     ]);
-    expect(promptText(lastCall())).toContain("Meanwhile.");
+    expect(promptOf(lastCall())).toContain("Meanwhile.");
     expect(await (await agentOf(host)).isWaiting()).toBe(false);
   });
 });
@@ -390,8 +388,7 @@ describe("a call that is no longer open", () => {
       "the answer was made anew",
       async (host, socket) => {
         const messages = (await stored(host)).slice(0, 1);
-        const body = JSON.stringify({ messages, trigger: "regenerate-message" });
-        socket.send({ type: "cf_agent_use_chat_request", id: "r9", init: { method: "POST", body } });
+        sendChat(socket, "r9", messages, { trigger: "regenerate-message" });
         await host.idle();
       }
     ]

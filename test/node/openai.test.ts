@@ -21,7 +21,8 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
-import { postChat, settle, storedMessages } from "./plain-kit.ts";
+import { postChat, settle } from "./plain-kit.ts";
+import { storedMessages } from "../kit/messages.ts";
 
 let script: Script;
 

@@ -11,7 +11,6 @@ import {
   eventsOf,
   fill,
   open,
-  promptOf,
   resultLengths,
   said,
   scene,
@@ -22,7 +21,11 @@ import {
   type Server,
   type Settings
 } from "./limits-kit.ts";
-import { ask, endsOf, never, settleDown, toolParts } from "./recovery-kit.ts";
+import { endsOf, settleDown } from "./recovery-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { toolParts, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
+import { never } from "../kit/time.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -220,7 +223,7 @@ describe("what else shapes the prompt", () => {
         post: tool({
           inputSchema: z.object({}),
           execute: async () => {
-            await agent.addMessages([{ id: "p1", role: "user", parts: [{ type: "text", text: "POSTED" }] }]);
+            await agent.addMessages([user("p1", "POSTED")]);
             return "ok";
           }
         })

@@ -24,7 +24,6 @@ import {
   Judge,
   MethodJudge,
   open,
-  promptOf,
   resultLengths,
   said,
   scene,
@@ -36,7 +35,11 @@ import {
   type Server,
   type Settings
 } from "./limits-kit.ts";
-import { ask, die, endsOf, framesOf, isTerminal, never, settleDown, toolParts } from "./recovery-kit.ts";
+import { die, endsOf, isTerminal, settleDown } from "./recovery-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { toolParts } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
+import { never } from "../kit/time.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -23,16 +23,8 @@ import {
   type Step
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
-import {
-  answerText,
-  expectAsStored,
-  PlainNetwork,
-  settle,
-  shown,
-  storedMessages as stored,
-  WAYS,
-  type Page
-} from "./plain-kit.ts";
+import { answerText, expectAsStored, PlainNetwork, settle, shown, WAYS, type Page } from "./plain-kit.ts";
+import { storedMessages } from "../kit/messages.ts";
 
 let script: Script;
 let effects: string[] = [];
@@ -110,7 +102,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     const page = network.open({ ...way, address: "/agents/counting/a" });
     await page.sendMessage({ text: "hi" });
     expect(page.messages.at(-1)?.metadata).toEqual(metadata);
-    expect((await stored(host, "counting")).at(-1)?.metadata).toEqual(metadata);
+    expect((await storedMessages(host, "/agents/counting/a")).at(-1)?.metadata).toEqual(metadata);
     const silent = network.open(way);
     await silent.sendMessage({ text: "hi" });
     expect(silent.messages.at(-1)?.metadata).toBeUndefined();
@@ -138,7 +130,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
       message.role === "assistant" ? { ...message, parts: [{ type: "text", text: "forged" }] } : message
     );
     await page.sendMessage({ text: "b" });
-    const words = shown(await stored(host)).map(({ parts }) => parts.join());
+    const words = shown(await storedMessages(host)).map(({ parts }) => parts.join());
     expect(words).toEqual(["text:a", "text:one", "text:b", "text:two"]);
   });
 
@@ -182,7 +174,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await page.sendMessage({ text: "hi" });
     await settle(host);
     expect([page.status, posts, script.calls.length, effects]).toEqual(["ready", 1, 1, ["x"]]);
-    await expectAsStored(page, host, "brief");
+    await expectAsStored(page, host, "/agents/brief/a");
   });
 
   test("reports that a tool of its own failed", async () => {
@@ -198,7 +190,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await sent;
     await settle(host);
     await expectAsStored(page, host);
-    expect(JSON.stringify(await stored(host))).toContain("no GPS");
+    expect(JSON.stringify(await storedMessages(host))).toContain("no GPS");
   });
 
   test.each([
@@ -215,7 +207,9 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await settle(host);
     expect(page.status).toBe("ready");
     expect(effects).toEqual(ran);
-    expect((await stored(host)).at(-1)?.parts.find((part) => part.type === "tool-pay")).toMatchObject({ state });
+    expect((await storedMessages(host)).at(-1)?.parts.find((part) => part.type === "tool-pay")).toMatchObject({
+      state
+    });
     await expectAsStored(page, host);
   });
 
@@ -225,7 +219,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await page.sendMessage({ text: "hi" });
     expect([page.status, page.error?.message]).toEqual(["error", expect.stringMatching(/^sorry: /)]);
     expect(page.error?.message).not.toContain("boom");
-    const later = network.open({ ...way, messages: await stored(host) });
+    const later = network.open({ ...way, messages: await storedMessages(host) });
     await later.resumeStream();
     expect([later.status, later.error?.message]).toEqual(["error", page.error?.message]);
     await expectAsStored(later, host);
@@ -242,7 +236,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await gate.reached;
     await settle(host);
     // The connection breaks: an abort would be a stop over a WebSocket.
-    const page = network.open({ ...way, messages: await stored(host) });
+    const page = network.open({ ...way, messages: await storedMessages(host) });
     const resumed = page.resumeStream();
     await settle(host);
     expect([page.status, answerText(page)]).toEqual(["streaming", "first "]);
@@ -268,7 +262,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     // The page that decided is told of the outcome before the answer ends.
     expect(left.status).toBe("streaming");
     expect(JSON.stringify(shown(left.messages).at(-1))).toContain('"output":"paid"');
-    const page = network.open({ ...way, messages: await stored(host) });
+    const page = network.open({ ...way, messages: await storedMessages(host) });
     const resumed = page.resumeStream();
     await settle(host);
     expect(answerText(page)).toContain("May I? ");
@@ -288,7 +282,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     const asked = asking.sendMessage({ text: "hi" });
     await gate.reached;
     await settle(host);
-    const messages = await stored(host);
+    const messages = await storedMessages(host);
     gate.open();
     await asked;
     for (const late of ["one", "another"]) {
@@ -356,7 +350,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await sent;
     // The wake finds the turn.
     await host.advance(60_000);
-    expect((await stored(host)).length).toBe(2);
+    expect((await storedMessages(host)).length).toBe(2);
     await page.resumeStream();
     expect(page.status).toBe("ready");
     await expectAsStored(page, host);

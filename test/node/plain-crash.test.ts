@@ -26,7 +26,8 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
-import { PlainNetwork, socketClass, storedMessages as stored, type Page, type PageInit } from "./plain-kit.ts";
+import { PlainNetwork, socketClass, type Page, type PageInit } from "./plain-kit.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 const EVERY_POINT = process.env["EVERTHINK_EVERY_POINT"] !== undefined;
 /** Of each kind of client, spread over its conversation; all of them with EVERTHINK_EVERY_POINT=1. */
@@ -66,7 +67,7 @@ class Chat extends Think {
   }
 }
 
-const QUESTION: UIMessage = { id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] };
+const QUESTION = user("u1", "hi");
 /** Past every back-off of recovery. */
 const ROUNDS = 40;
 
@@ -96,7 +97,7 @@ function create(steps: Step[]): TestHost<object> {
 
 /** What must be the same with and without a crash. */
 async function outcome(host: TestHost<object>): Promise<object> {
-  const messages = await stored(host);
+  const messages = await storedMessages(host);
   // A call that a death cut off is not run again: its outcome is unknown, and the model is told so.
   const repeated = effects.length - new Set(effects).size;
   return { roles: messages.map(({ role }) => role), repeated, answer: shown(messages).at(-1)?.at(-1) };
@@ -121,7 +122,7 @@ function approvalIn(page: Page): string | undefined {
 /** What a person does until the conversation is over, or the process. */
 async function play(host: TestHost<object>, way: PageInit): Promise<Page> {
   const network = new PlainNetwork(host);
-  const messages = await stored(host);
+  const messages = await storedMessages(host);
   const page = network.open({
     ...way,
     messages,
@@ -182,7 +183,7 @@ test.each(Object.keys(PEOPLE))("%s comes through a death at every point", async 
       page = await play(host, way);
     },
     inspect: async (host) => {
-      expect(shown(page?.messages ?? [])).toEqual(shown(await stored(host)));
+      expect(shown(page?.messages ?? [])).toEqual(shown(await storedMessages(host)));
       expect(page?.status).toBe("ready");
       return outcome(host);
     },
@@ -281,7 +282,7 @@ test.each([
     script: (host) => program.run(host),
     finish: (host) => program.run(host),
     inspect: async (host) => {
-      const [, answer] = await stored(host);
+      const [, answer] = await storedMessages(host);
       expect(program.words).toBe(answer?.parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
       return outcome(host);
     },

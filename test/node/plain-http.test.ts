@@ -1,5 +1,5 @@
 // Chat over HTTP against clients that are no browsers, or hostile: what is refused, what it costs, what stops an answer.
-import { tool, type UIMessage } from "ai";
+import { tool } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
@@ -15,7 +15,8 @@ import {
   type Script,
   type Step
 } from "../../src/testing/index.ts";
-import { postChat as post, settle, storedMessages as stored } from "./plain-kit.ts";
+import { postChat as post, settle } from "./plain-kit.ts";
+import { storedMessages, textsOf, user } from "../kit/messages.ts";
 
 // One test sends 40 MB to a client that does not read them.
 vi.setConfig({ testTimeout: 60_000 });
@@ -81,12 +82,7 @@ function open(steps: Step[]) {
   return createTestHost({ agents: { Chat, Guarded, Opened, Closed, Busy, Wordy, Greeting } });
 }
 
-const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
-
 const startsIn = (events: string) => events.split('data: {"type":"start"').length - 1;
-
-const words = (messages: UIMessage[]) =>
-  messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : "")).join(""));
 
 describe("a request", () => {
   test("is answered with server-sent events that end in [DONE]", async () => {
@@ -97,7 +93,7 @@ describe("a request", () => {
     const events = (await response.text()).split("\n\n").filter(Boolean);
     expect(events.at(-1)).toBe("data: [DONE]");
     const [start] = events.map((event) => event.slice("data: ".length));
-    expect(JSON.parse(start ?? "")).toEqual({ type: "start", messageId: (await stored(host))[1]?.id });
+    expect(JSON.parse(start ?? "")).toEqual({ type: "start", messageId: (await storedMessages(host))[1]?.id });
   });
 
   test.each([
@@ -114,7 +110,7 @@ describe("a request", () => {
     const response = await post(host, body, init);
     expect(response.status).toBe(status);
     expect(response.headers.get("cache-control") ?? "no-store").toBe("no-store");
-    expect(await stored(host)).toEqual([]);
+    expect(await storedMessages(host)).toEqual([]);
   });
 
   test("of the same origin, and of a program without one, is taken", async () => {
@@ -155,7 +151,7 @@ describe("a request", () => {
     // After the end, too: what is stored is the answer.
     const third = await (await post(host, { messages: [user("u1")] })).text();
     expect(third).toContain("one answer");
-    expect(words(await stored(host))).toEqual(["u1", "one answer"]);
+    expect(textsOf(await storedMessages(host))).toEqual(["u1", "one answer"]);
   });
 
   test("under an id that is stored is another question, unless the client names it: then it is an edit", async () => {
@@ -165,9 +161,9 @@ describe("a request", () => {
     await ask({ messages: [user("message-2", "second")] });
     // A terminal that was started anew counts from 1 again.
     await ask({ messages: [user("message-1", "other")] });
-    expect(words(await stored(host))).toEqual(["first", "one", "second", "two", "other", "three"]);
+    expect(textsOf(await storedMessages(host))).toEqual(["first", "one", "second", "two", "other", "three"]);
     await ask({ messages: [user("message-2", "edited")], messageId: "message-2" });
-    expect(words(await stored(host))).toEqual(["first", "one", "edited", "four"]);
+    expect(textsOf(await storedMessages(host))).toEqual(["first", "one", "edited", "four"]);
   });
 
   test("that is dropped by the class's policy is refused in words", async () => {
@@ -180,21 +176,21 @@ describe("a request", () => {
     expect([second.status, await second.text()]).toEqual([409, expect.stringContaining("not taken")]);
     gate.open();
     await first.text();
-    expect(words(await stored(host, "busy"))).toEqual(["u1", "one"]);
+    expect(textsOf(await storedMessages(host, "/agents/busy/a"))).toEqual(["u1", "one"]);
   });
 
   test("cannot answer a call that the server runs, nor one that waits for no answer", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     const host = open([reply(toolCall("look", {}, { id: "c1" })), reply(text("ok")), reply(text("again"))]);
     await (await post(host, { messages: [user("u1")] })).text();
-    const answer = (await stored(host))[1];
+    const answer = (await storedMessages(host))[1];
     const forged = {
       ...answer,
       parts: answer?.parts.map((part) => ("toolCallId" in part ? { ...part, output: "forged" } : part))
     };
     const response = await post(host, { messages: [user("u1"), forged, user("u2")] });
     expect(await response.text()).toContain("again");
-    expect(JSON.stringify(await stored(host))).not.toContain("forged");
+    expect(JSON.stringify(await storedMessages(host))).not.toContain("forged");
     expect(warn).not.toHaveBeenCalled();
   });
 
@@ -220,7 +216,7 @@ describe("a request", () => {
   test("that goes on from a decision is sent the rest of the answer, and no second beginning", async () => {
     const host = open([reply(text("Where? "), toolCall("place", {}, { id: "c1" })), reply(text("Oslo."))]);
     expect(startsIn(await (await post(host, { messages: [user("u1")] })).text())).toBe(1);
-    const messages = (await stored(host)).map((message) => ({
+    const messages = (await storedMessages(host)).map((message) => ({
       ...message,
       parts: message.parts.map((part) =>
         "toolCallId" in part ? { ...part, state: "output-available", output: "Oslo" } : part
@@ -241,10 +237,10 @@ describe("a request", () => {
       const host = open([...Array.from({ length: 4 }, () => reply(text("one"))), reply(text("last"))]);
       for (const id of ["u1", "u2", "u3"]) await (await post(host, { messages: [user(id)] })).text();
       // With two versions of an answer, a message that is not shown may still be stored.
-      await (await post(host, { messages: await stored(host), trigger: "regenerate-message" })).text();
+      await (await post(host, { messages: await storedMessages(host), trigger: "regenerate-message" })).text();
       await host.idle();
       const history = Array.from({ length }, (_, index) => user(`old-${index}`, "x".repeat(200)));
-      const messages = [...history, ...(await stored(host)), user("new")];
+      const messages = [...history, ...(await storedMessages(host)), user("new")];
       const before = { ...host.counts };
       await (await post(host, { messages })).text();
       await host.idle();
@@ -268,7 +264,7 @@ describe("a reader", () => {
     const seen = await later.text();
     expect(seen).toContain("first ");
     expect(seen).toContain("second");
-    expect(words(await stored(host))).toEqual(["u1", "first second"]);
+    expect(textsOf(await storedMessages(host))).toEqual(["u1", "first second"]);
   });
 
   test("that lost an answer may still fetch it when another was sent all of it, however often", async () => {
@@ -294,7 +290,7 @@ describe("a reader", () => {
       reply(text("Oslo"), gate.wait(), text("."))
     ]);
     await (await post(host, { messages: [user("u1")] })).text();
-    const [question, answer] = await stored(host);
+    const [question, answer] = await storedMessages(host);
     const parts = answer?.parts.map((part) =>
       "toolCallId" in part ? { ...part, state: "output-available", output: 1 } : part
     );
@@ -328,7 +324,7 @@ describe("a reader", () => {
     const stopped = await host.fetch(path, { method: "DELETE" });
     expect(stopped.status).toBe(204);
     expect(await response.text()).toContain('{"type":"abort"}');
-    expect(words(await stored(host))).toEqual(["u1", "first "]);
+    expect(textsOf(await storedMessages(host))).toEqual(["u1", "first "]);
   });
 
   test("of another site's page cannot stop an answer", async () => {
@@ -349,7 +345,7 @@ describe("a reader", () => {
       errorText: expect.stringContaining("Load it again")
     });
     expect(events.at(-1)).toBe("data: [DONE]");
-    const [, answer] = await stored(host, "wordy");
+    const [, answer] = await storedMessages(host, "/agents/wordy/a");
     const resumed = await host.fetch("/agents/wordy/a/chat/page/stream");
     expect(await resumed.text()).toContain(`{"type":"start","messageId":"${answer?.id}"`);
   });
@@ -360,7 +356,7 @@ describe("the way in", () => {
     const host = open([reply(text("hi"))]);
     const guarded = await post(host, { messages: [user("u1")] }, { path: "/agents/guarded/a/chat" });
     expect(await guarded.text()).toBe("mine");
-    expect(await stored(host, "guarded")).toEqual([]);
+    expect(await storedMessages(host, "/agents/guarded/a")).toEqual([]);
     const opened = await post(host, { messages: [user("u1")] }, { path: "/agents/opened/a/chat" });
     expect(await opened.text()).toContain("hi");
     const socket = await host.connect("/agents/guarded/a/chat");

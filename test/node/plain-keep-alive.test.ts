@@ -13,6 +13,7 @@ import {
   type TestHost
 } from "../../src/testing/index.ts";
 import { answerText, PlainNetwork, postChat, settle } from "./plain-kit.ts";
+import { user } from "../kit/messages.ts";
 
 const COMMENT = ": keep-alive\n\n";
 
@@ -32,7 +33,7 @@ function open() {
   return { gate, host: createTestHost({ agents: { Chat } }) };
 }
 
-const QUESTION = { id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] };
+const QUESTION = user("u1", "hi");
 const commentsIn = (body: string) => body.split(COMMENT).length - 1;
 
 /** Minutes of a model that says nothing. */

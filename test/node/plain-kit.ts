@@ -13,6 +13,7 @@ import {
 import * as ai6 from "ai6";
 import { expect } from "vitest";
 import type { TestHost, TestSocket } from "../../src/testing/index.ts";
+import { storedMessages } from "../kit/messages.ts";
 
 /** What a page of either major has. The two differ in types of options that these tests do not use. */
 export const SDKS = {
@@ -170,10 +171,6 @@ export function socketClass(host: TestHost<object>) {
   };
 }
 
-/** What the agent "a" of a class has stored. */
-export const storedMessages = async (host: TestHost<object>, agent = "chat"): Promise<UIMessage[]> =>
-  (await host.fetch(`/agents/${agent}/a/get-messages`)).json() as Promise<UIMessage[]>;
-
 /** Sends a request as a program does that has no library at all. */
 export function postChat(
   host: TestHost<object>,
@@ -212,8 +209,8 @@ export const shown = (messages: readonly UIMessage[]) =>
     })
   }));
 
-export async function expectAsStored(page: Page, host: TestHost<object>, agent = "chat"): Promise<void> {
-  expect(shown(page.messages)).toEqual(shown(await storedMessages(host, agent)));
+export async function expectAsStored(page: Page, host: TestHost<object>, path?: string): Promise<void> {
+  expect(shown(page.messages)).toEqual(shown(await storedMessages(host, path)));
 }
 
 export const answerText = ({ messages }: Page) =>

@@ -14,16 +14,8 @@ import {
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import type { Feature } from "../../src/feature/feature.ts";
-import {
-  answerText,
-  expectAsStored,
-  PlainNetwork,
-  postChat,
-  settle,
-  storedMessages,
-  WAYS,
-  type PageInit
-} from "./plain-kit.ts";
+import { answerText, expectAsStored, PlainNetwork, postChat, settle, WAYS, type PageInit } from "./plain-kit.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 let script: Script;
 
@@ -151,7 +143,7 @@ describe("parts that only ai 7 knows", () => {
   const SENT = [...NEWER, DECISION];
   const types = async (headers: HeadersInit) => {
     const { host } = open(reply(...SENT.map(chunk), text("words")));
-    const question = { id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] };
+    const question = user("u1", "hi");
     const body = await (await postChat(host, { messages: [question] }, { headers })).text();
     return SENT.flatMap((part) =>
       "type" in part && body.includes(`"type":"${String(part.type)}"`) ? [part.type] : []

@@ -1,6 +1,5 @@
 // Chat over a plain WebSocket against clients that are hostile or too many: what is refused, what stops an answer, and what
 // is ignored. The limits are those of HTTP readers, too.
-import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
 import { READER_LIMIT } from "../../src/features/clients/plain/plain-chat.ts";
@@ -17,7 +16,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
-import { postChat, storedMessages } from "./plain-kit.ts";
+import { postChat } from "./plain-kit.ts";
+import { storedMessages, textsOf, user } from "../kit/messages.ts";
 
 // A thousand readers are a thousand requests.
 vi.setConfig({ testTimeout: 60_000 });
@@ -45,11 +45,9 @@ function open(...steps: Step[]): TestHost<object> {
 
 const PATH = "/agents/chat/a/chat";
 const STREAM = `${PATH}/page/stream`;
-const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 const ask = (socket: TestSocket, requestId: string, id = "u1") =>
   socket.send({ type: "send", requestId, messages: [user(id)], trigger: "submit-message", headers: {}, body: {} });
-const words = async (host: TestHost<object>) =>
-  (await storedMessages(host)).map(({ parts }) => parts.map((part) => ("text" in part ? part.text : "")).join(""));
+const words = async (host: TestHost<object>) => textsOf(await storedMessages(host));
 
 interface Frame {
   readonly type: string;

@@ -8,6 +8,7 @@ import { Think, type TurnConfig } from "../../src/index.ts";
 import { createTestHost, type TestSocket } from "../../src/testing/index.ts";
 import { Breaks, finish, misbehavingModel, text, toolCall, type Answer, type Part } from "./misbehaving-model.ts";
 import { PROVIDER_APIS, type OpenApi, type ProviderApi } from "./provider-apis.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
 
 let model: LanguageModel;
 let config: TurnConfig;
@@ -40,14 +41,6 @@ class Chat extends Think {
   }
 }
 
-interface Frame {
-  readonly type: string;
-  readonly id?: string;
-  readonly done?: boolean;
-  readonly body?: string;
-  readonly error?: boolean;
-}
-
 const message = (role: UIMessage["role"], id: string, ...parts: object[]): UIMessage => ({
   id,
   role,
@@ -65,8 +58,7 @@ class Talk {
   }
 
   async ask(id: string, question: UIMessage = message("user", `u-${id}`, said(`Question ${id}`))): Promise<void> {
-    const body = JSON.stringify({ messages: [question], trigger: "submit-message" });
-    (await this.#socket).send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+    sendChat(await this.#socket, id, [question]);
     await this.#host.idle();
   }
 
@@ -77,7 +69,7 @@ class Talk {
 
   /** What the client was shown of a turn: its text, or its error. */
   async shown(id: string): Promise<string> {
-    const frames = ((await this.#socket).frames as Frame[]).filter((frame) => frame.id === id);
+    const frames = framesOf(await this.#socket).filter((frame) => frame.id === id);
     const error = frames.find((frame) => frame.error);
     if (error) return `error: ${error.body}`;
     const chunks = frames.flatMap(({ body, done }) => (body && !done ? [JSON.parse(body)] : []));

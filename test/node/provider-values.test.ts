@@ -25,6 +25,8 @@ import {
   type MisbehavingModel,
   type Part
 } from "./misbehaving-model.ts";
+import { ask, type Frame, framesOf } from "../kit/frames.ts";
+import { textOf, user } from "../kit/messages.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -45,13 +47,6 @@ class Chat extends Think {
   }
 }
 
-type Frame = { type: string; id?: string; body?: string; done?: boolean; outcome?: string };
-
-const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
-
-const textOf = (message: UIMessage | undefined) =>
-  message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-
 /** A conversation with one client. */
 class Talk {
   readonly #host = createTestHost({ agents: { Chat } });
@@ -64,10 +59,11 @@ class Talk {
     const socket = await (this.#socket ??= this.#host.connect("/agents/chat/a"));
     const before = socket.frames.length;
     current = misbehavingModel(answers);
-    const body = JSON.stringify({ messages: [user(`u-${id}`)], trigger: "submit-message" });
-    socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+    ask(socket, id);
     await this.#host.idle();
-    const frames = (socket.frames as Frame[]).slice(before).filter((frame) => frame.id === id);
+    const frames = framesOf(socket)
+      .slice(before)
+      .filter((frame) => frame.id === id);
     const ends = frames.filter(({ done }) => done === true);
     expect(ends, "ends").toHaveLength(1);
     expect(current.prompts.length, "calls of the model").toBeLessThanOrEqual(answers.length);

@@ -12,6 +12,7 @@ import {
   type ThinkSubmissionInspection
 } from "../../src/index.ts";
 import { createTestHost, reply, scriptedModel, text, toolCall } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 interface Env {
   DIGEST_WORKFLOW: { create(options: { id: string; params: object }): Promise<unknown> };
@@ -105,7 +106,7 @@ test("a submission is accepted, looked at, cancelled and forgotten by the publis
   );
   const host = createTestHost({ agents: { Clerk } });
   const clerk = await host.get(Clerk, "a");
-  const message = { id: "m", role: "user" as const, parts: [{ type: "text" as const, text: "hi" }] };
+  const message = user("m", "hi");
   const result: SubmitMessagesResult = await clerk.submitMessages([message], {
     submissionId: "s",
     idempotencyKey: "k",
@@ -178,7 +179,7 @@ test("the researcher of the sample is a tool: frames while it works, and its fac
   const host = createTestHost({ agents: { Assistant }, exports: [Researcher] });
   const socket = await host.connect("/agents/assistant/a");
   const assistant = await host.get(Assistant, "a");
-  await assistant.saveMessages([{ id: "q", role: "user", parts: [{ type: "text", text: "Why tides?" }] }]);
+  await assistant.saveMessages([user("q", "Why tides?")]);
   const frames = socket.frames as { type: string; event?: { kind: string } }[];
   const kinds = frames.flatMap(({ type, event }) => (type === "agent-tool-event" && event ? [event.kind] : []));
   expect([kinds[0], kinds.at(-1)]).toEqual(["started", "finished"]);

@@ -12,6 +12,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
+import { user } from "../kit/messages.ts";
 
 const QUESTIONS = 600;
 /** Of the first questions and of the last. */
@@ -40,9 +42,8 @@ beforeEach(async () => {
 });
 
 function ask(index: number): void {
-  const messages = [{ id: `u${index}`, role: "user", parts: [{ type: "text", text: `Question ${index}?` }] }];
-  const init = { method: "POST", body: JSON.stringify({ messages }) };
-  asker.send({ type: "cf_agent_use_chat_request", id: `r${index}`, init });
+  const messages = [user(`u${index}`, `Question ${index}?`)];
+  sendChat(asker, `r${index}`, messages);
 }
 
 const sizeOf = (socket: TestSocket) => JSON.stringify(socket.frames).length;
@@ -81,7 +82,7 @@ test("other tabs show all questions a moment later, with few snapshots", async (
   const all = Array.from({ length: 100 }, (_, index) => `u${index}`);
   expect(shown(watcher)).toEqual(all);
   expect(shown(asker)).toEqual(all);
-  const snapshots = (watcher.frames as { type: string }[]).filter(({ type }) => type === "cf_agent_chat_messages");
+  const snapshots = framesOf(watcher).filter(({ type }) => type === "cf_agent_chat_messages");
   expect(snapshots.length).toBeLessThan(25);
 });
 
@@ -91,7 +92,7 @@ test("what other tabs are owed comes before the next answer begins", async () =>
   expect(shown(watcher)?.length).toBeLessThan(30);
   gate.open();
   await host.idle();
-  const frames = watcher.frames as { type: string; id?: string; messages?: unknown[] }[];
+  const frames = framesOf(watcher);
   const second = frames.findIndex(({ type, id }) => type === "cf_agent_use_chat_response" && id === "r1");
   const whole = frames.findIndex(({ messages }) => messages?.length === 30 || messages?.length === 31);
   expect(second).toBeGreaterThan(0);

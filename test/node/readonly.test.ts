@@ -1,6 +1,6 @@
 // A readonly connection may watch and nothing else: every frame and call with which a client can change a conversation,
 // tried on a conversation with an answer on its way, and on one that waits for a person.
-import { tool, type UIMessage } from "ai";
+import { tool } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action, Think } from "../../src/index.ts";
@@ -18,6 +18,8 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { type Frame, framesOf } from "../kit/frames.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 let script: Script;
 let effects: string[];
@@ -63,7 +65,7 @@ class Stage extends Think {
 
   // What an application's own callables may do on a client's behalf.
   async ask(words: string) {
-    return this.saveMessages([{ id: "u-called", role: "user", parts: [{ type: "text", text: words }] }]);
+    return this.saveMessages([user("u-called", words)]);
   }
   async wipe() {
     await this.clearMessages();
@@ -83,13 +85,13 @@ class Stage extends Think {
     return this.continueLastTurn();
   }
   async put(words: string) {
-    await this.addMessages([{ id: "u-put", role: "user", parts: [{ type: "text", text: words }] }]);
+    await this.addMessages([user("u-put", words)]);
   }
   async putSilently(words: string) {
-    await this.appendMessageToHistory({ id: "u-silent", role: "user", parts: [{ type: "text", text: words }] });
+    await this.appendMessageToHistory(user("u-silent", words));
   }
   async rewrite(id: string) {
-    await this.updateMessageInHistory({ id, role: "user", parts: [{ type: "text", text: "Rewritten" }] });
+    await this.updateMessageInHistory(user(id, "Rewritten"));
   }
   reset() {
     this.resetTurnState();
@@ -106,7 +108,6 @@ beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
 
-const user = (id: string, words: string) => ({ id, role: "user", parts: [{ type: "text", text: words }] });
 const question = (id: string, words = "Hello?") => ({
   type: "cf_agent_use_chat_request",
   id,
@@ -114,9 +115,7 @@ const question = (id: string, words = "Hello?") => ({
 });
 
 /** As any client can fetch it. */
-async function stored(host: TestHost<object>): Promise<UIMessage[]> {
-  return (await host.fetch("/agents/stage/a/get-messages")).json();
-}
+const stored = (host: TestHost<object>) => storedMessages(host, "/agents/stage/a");
 
 function open(...steps: Step[]): TestHost<object> {
   script = createScript(steps);
@@ -160,15 +159,6 @@ function attempts(callId: string): [string, Record<string, unknown>][] {
   ];
 }
 
-interface Frame {
-  type: string;
-  id?: string;
-  done?: boolean;
-  error?: unknown;
-  success?: boolean;
-  body?: string;
-}
-
 async function tryAll(host: TestHost<object>, watcher: TestSocket, callId: string): Promise<Map<string, Frame[]>> {
   const answers = new Map<string, Frame[]>();
   for (const [what, frame] of attempts(callId)) {
@@ -195,10 +185,10 @@ test("a readonly connection follows an answer that it can neither stop, clear, n
     ["assistant", { type: "step-start" }, { text: "Good day." }]
   ]);
   expect(script.calls).toHaveLength(1);
-  const ends = (socket: TestSocket) => (socket.frames as Frame[]).filter(({ id, done }) => id === "r1" && done);
+  const ends = (socket: TestSocket) => framesOf(socket).filter(({ id, done }) => id === "r1" && done);
   expect([ends(asker), ends(watcher)]).toMatchObject([[{ outcome: "completed" }], [{ outcome: "completed" }]]);
   const deltas = (socket: TestSocket) =>
-    (socket.frames as Frame[]).flatMap(({ id, body }) => (id === "r1" && body?.includes("text-delta") ? [body] : []));
+    framesOf(socket).flatMap(({ id, body }) => (id === "r1" && body?.includes("text-delta") ? [body] : []));
   expect(deltas(watcher)).toEqual(deltas(asker));
   expect(deltas(watcher).length).toBeGreaterThan(0);
   expect(answers.size).toBe(25);

@@ -3,6 +3,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { Think } from "../../src/index.ts";
 import { createTestHost, reply, scriptedModel, text, type TestHost } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 const REPLAY_MS = 10 * 60_000;
 
@@ -12,7 +13,7 @@ class Speaker extends Think<object> {
   }
 
   async ask(question: string): Promise<void> {
-    await this.saveMessages([{ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text: question }] }]);
+    await this.saveMessages([user(crypto.randomUUID(), question)]);
   }
 }
 

@@ -4,25 +4,22 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { reasoning, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
 import {
-  ask,
   connect,
   die,
   HEARTBEAT_MS,
   isTerminal,
-  never,
   open,
   Patient,
-  promptOf,
   rolesOf,
   scene,
   settleDown,
   stored,
-  textOf,
-  toolParts,
-  user,
-  wake,
-  words
+  wake
 } from "./recovery-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { linesOf, textOf, toolParts, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
+import { never } from "../kit/time.ts";
 
 const counting = (name = "count") => ({
   [name]: tool({ inputSchema: z.object({}), execute: async () => scene.effects.push(name) })
@@ -35,7 +32,7 @@ describe("killed before anything was said", () => {
     await die(host);
     await host.advance(HEARTBEAT_MS);
     expect(scene.script.callCount).toBe(2);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:hello"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:hello"]);
     expect(promptOf(scene.script.calls[1])).toBe(promptOf(scene.script.calls[0]));
     expect(scene.recoveries).toMatchObject([{ recoveryKind: "retry", attempt: 1, partialText: "", partialParts: [] }]);
   });
@@ -47,7 +44,7 @@ describe("killed before anything was said", () => {
     await die(host);
     await wake(host);
     expect(scene.recoveries).toMatchObject([{ recoveryKind: "retry", streamId: "", requestId: "r1" }]);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:hello"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:hello"]);
   });
 
   test("an open stream that held only reasoning counts as nothing, and the reasoning is written anew", async () => {
@@ -68,7 +65,7 @@ describe("killed in the middle of a text", () => {
     await die(host);
     await wake(host);
     const messages = await stored(host);
-    expect(words(messages)).toEqual(["user:u-r1", "assistant:The answer is 42."]);
+    expect(linesOf(messages)).toEqual(["user:u-r1", "assistant:The answer is 42."]);
     expect(messages[1]?.parts.map(({ type }) => type)).toEqual(["step-start", "text"]);
     for (const call of scene.script.calls) expect(rolesOf(call).at(-1)).not.toBe("assistant");
     expect(promptOf(scene.script.calls[1])).toContain("The answer ");
@@ -83,7 +80,7 @@ describe("killed in the middle of a text", () => {
     await wake(host);
     await die(host);
     await settleDown(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:abc"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:abc"]);
     expect(scene.recoveries.map(({ partialText }) => partialText)).toEqual(["a", "ab"]);
     expect(new Set(scene.recoveries.map(({ incidentId }) => incidentId))).toEqual(new Set(["r1:u-r1"]));
   });
@@ -96,7 +93,7 @@ describe("killed in the middle of a text", () => {
     expect(JSON.stringify(socket.frames)).toContain("lost");
     await host.restart();
     await wake(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:found"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:found"]);
   });
 });
 
@@ -165,7 +162,7 @@ describe("killed around tools", () => {
     const told = scene.script.calls[1]?.prompt.at(-1);
     expect(told).toMatchObject({ role: "tool", content: [{ toolCallId: "c1", output: { type: "error-text" } }] });
     expect(toolParts(await stored(host))).toMatchObject([{ toolCallId: "c1", state: "output-error" }]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:Wait. sorry");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:Wait. sorry");
   });
 
   test("killed between two parallel results of a client, exactly one continuation runs after the second", async () => {
@@ -183,7 +180,7 @@ describe("killed around tools", () => {
     await settleDown(host);
     expect(scene.script.callCount).toBe(2);
     const messages = await stored(host);
-    expect(words(messages)).toEqual(["user:u-r1", "assistant:both"]);
+    expect(linesOf(messages)).toEqual(["user:u-r1", "assistant:both"]);
     expect(toolParts(messages).map(({ output }) => output)).toEqual([1, 2]);
   });
 
@@ -196,7 +193,7 @@ describe("killed around tools", () => {
     await host.idle();
     await host.restart();
     await wake(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:known"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:known"]);
   });
 
   test("a continuation that is killed before it said anything goes on from the same message", async () => {
@@ -208,7 +205,7 @@ describe("killed around tools", () => {
     await die(host);
     await wake(host);
     expect(scene.recoveries).toMatchObject([{ recoveryKind: "continue" }]);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:Let me see. 7"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:Let me see. 7"]);
   });
 });
 
@@ -220,7 +217,7 @@ test("killed while one turn streams and another waits, both are answered in orde
   ask(socket, "r2");
   await die(host);
   await wake(host);
-  expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:one...", "user:u-r2", "assistant:two"]);
+  expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:one...", "user:u-r2", "assistant:two"]);
   expect(promptOf(scene.script.calls[1])).not.toContain("u-r2");
   expect(promptOf(scene.script.calls[2])).toContain("u-r2");
 });
@@ -238,7 +235,7 @@ test.each([
     ask(socket, "r2", { messages: [user("u-r1")], trigger: "regenerate-message" });
     await die(host);
     await wake(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:second"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:second"]);
     for (const call of scene.script.calls.slice(1)) expect(promptOf(call)).not.toContain("first");
     expect(await (await host.get(Patient, "a")).answersTo("u-r1")).toEqual(["first", "second"]);
   }

@@ -4,12 +4,10 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { reply, stall, text, toolCall, type TestHost } from "../../src/testing/index.ts";
 import {
-  ask,
   connect,
   die,
   endsOf,
   eventsOf,
-  never,
   open,
   Patient,
   recoveringFrames,
@@ -17,12 +15,12 @@ import {
   scene,
   settleDown,
   stored,
-  toolParts,
-  wake,
-  words
+  wake
 } from "./recovery-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { linesOf, message, toolParts, user } from "../kit/messages.ts";
+import { MINUTE, never } from "../kit/time.ts";
 
-const MINUTE = 60_000;
 const silences = (count: number) => Array.from({ length: count }, () => reply(stall()));
 
 /** Dies, and is found by its alarm. */
@@ -60,7 +58,7 @@ describe("attempts without progress", () => {
     await settleDown(host);
     expect(scene.exhausted).toEqual([]);
     expect(scene.recoveries.map(({ attempt }) => attempt)).toEqual([1, 1]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:made it");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:made it");
   });
 
   test("progress starts the count anew, also after a compaction took away the messages that showed it", async () => {
@@ -68,10 +66,7 @@ describe("attempts without progress", () => {
       recovery: { maxAttempts: 2 }
     });
     const patient = await host.get(Patient, "a");
-    await patient.addMessages([
-      { id: "h1", role: "user", parts: [{ type: "text", text: "once" }] },
-      { id: "h2", role: "assistant", parts: [{ type: "text", text: "upon a time" }] }
-    ]);
+    await patient.addMessages([user("h1", "once"), message("assistant", "h2", "upon a time")]);
     ask(await connect(host), "r1");
     for (let death = 0; death < 2; death += 1) {
       await dieAndWake(host);
@@ -81,7 +76,7 @@ describe("attempts without progress", () => {
     await die(host);
     await settleDown(host);
     expect(scene.recoveries.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:some more.");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:some more.");
   });
 
   test("a reconnect that replays what is stored is no progress", async () => {
@@ -92,7 +87,7 @@ describe("attempts without progress", () => {
     await host.advance(MINUTE);
     await dieAndWake(host);
     expect(scene.recoveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:some more.");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:some more.");
   });
 });
 
@@ -143,7 +138,7 @@ describe("time without progress", () => {
         : { type: "cf_agent_tool_result", toolCallId: "question", toolName: asked, output: "here", autoContinue: true }
     );
     await settleDown(host);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:thanks");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:thanks");
     expect(toolParts(await stored(host)).map(({ toolCallId, state }) => [toolCallId, state])).toEqual([
       ["question", "output-available"],
       ["c1", "output-error"]
@@ -170,7 +165,7 @@ describe("deaths", () => {
       await settleDown(host);
     }
     expect(eventsOf("chat:recovery:exhausted")).toEqual([]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:0 1 2 3 4 5 6 7 done");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:0 1 2 3 4 5 6 7 done");
   });
 
   test("a turn whose every run dies is given up after maxInterruptedAttempts, even if each said something", async () => {
@@ -188,7 +183,7 @@ describe("deaths", () => {
     const socket = await rejoin(host);
     expect(scene.script.callCount).toBe(3);
     expect(scene.exhausted).toMatchObject([{ reason: "interrupted_attempts_exceeded", partialText: "0 1 2 " }]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:0 1 2 ");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:0 1 2 ");
     expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
     expect(recoveringFrames(socket).at(-1)).not.toBe(true);
     // It has its outcome: nothing brings it back.
@@ -229,7 +224,7 @@ describe("errors in a recovery attempt", () => {
     await settleDown(host);
     expect(scene.exhausted).toMatchObject([{ reason: "recovery_error", partialText: "half" }]);
     expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
   });
 
   test("a deploy in the middle of it is no failure: the attempt runs again later", async () => {
@@ -240,7 +235,7 @@ describe("errors in a recovery attempt", () => {
     const socket = await dieAndReconnect(host);
     await settleDown(host);
     expect(endsOf(socket, "r1")).toEqual(["completed"]);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half and half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half and half"]);
     expect(scene.exhausted).toEqual([]);
   });
 });

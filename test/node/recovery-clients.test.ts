@@ -4,14 +4,11 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { reply, stall, text, toolCall, type TestHost, type TestSocket } from "../../src/testing/index.ts";
 import {
-  ask,
   connect,
   die,
   endsOf,
   eventsOf,
-  framesOf,
   isTerminal,
-  never,
   open,
   Patient,
   recoveringFrames,
@@ -19,15 +16,13 @@ import {
   scene,
   settleDown,
   stored,
-  toolParts,
-  wake,
-  words,
-  type Frame
+  wake
 } from "./recovery-kit.ts";
+import { ask, type Frame, framesOf } from "../kit/frames.ts";
+import { linesOf, toolParts } from "../kit/messages.ts";
+import { MINUTE, never } from "../kit/time.ts";
 
 const half = () => reply(text("half"), stall());
-const MINUTE = 60_000;
-
 /** What a client has built from the frames of one request. */
 function shownText(socket: TestSocket, id: string): string {
   return framesOf(socket)
@@ -69,7 +64,7 @@ describe("a client that stays through it", () => {
     ask(socket, "r1");
     await host.advance(15 * MINUTE);
     expect(recoveringFrames(socket)).toEqual([true, false]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:half and half");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:half and half");
   });
 });
 
@@ -118,7 +113,7 @@ describe("a client that comes back", () => {
     await die(host);
     const socket = await rejoin(host);
     expect(recoveringFrames(socket)).toEqual([true]);
-    expect(words(framesOf(socket).findLast(({ messages }) => messages)?.messages ?? [])).toEqual([
+    expect(linesOf(framesOf(socket).findLast(({ messages }) => messages)?.messages ?? [])).toEqual([
       "user:u-r1",
       "assistant:half"
     ]);
@@ -155,7 +150,7 @@ describe("a client that comes back", () => {
     expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
     expect(recoveringFrames(socket)).toEqual([]);
     const snapshot = framesOf(socket).find(({ messages }) => messages)?.messages ?? [];
-    expect(words(snapshot)).toEqual(["user:u-r1", "assistant:half"]);
+    expect(linesOf(snapshot)).toEqual(["user:u-r1", "assistant:half"]);
     await host.restart();
     const later = await rejoin(host);
     expect(endsOf(later, "r1")).toEqual([`error: ${terminalMessage}`]);
@@ -187,7 +182,7 @@ describe("onChatRecovery that refuses", () => {
     ask(await connect(host), "r1");
     await die(host);
     await settleDown(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1"]);
     const socket = await rejoin(host);
     expect(framesOf(socket).filter(isTerminal("r1"))).toMatchObject([{ error: true }]);
   });
@@ -197,7 +192,7 @@ describe("onChatRecovery that refuses", () => {
     ask(await connect(host), "r1");
     await die(host);
     await settleDown(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:whole"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:whole"]);
     expect(scene.recoveries).toHaveLength(1);
   });
 
@@ -206,7 +201,7 @@ describe("onChatRecovery that refuses", () => {
     ask(await connect(host), "r1");
     await die(host);
     await settleDown(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
   });
 });
 
@@ -227,7 +222,7 @@ describe("what people do while an answer is being recovered", () => {
     const { host, socket } = await hanging([reply(text(" end")), reply(text("two"))]);
     ask(socket, "r2");
     await untilStalled(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half more end", "user:u-r2", "assistant:two"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half more end", "user:u-r2", "assistant:two"]);
     const ends = framesOf(socket).filter((frame: Frame) => isTerminal("r1")(frame) || isTerminal("r2")(frame));
     expect(ends.map(({ id, outcome, error }) => [id, outcome, error ?? false])).toEqual([
       ["r1", "completed", false],
@@ -242,7 +237,7 @@ describe("what people do while an answer is being recovered", () => {
     await host.idle();
     expect(endsOf(socket, "r1")).toEqual(["aborted"]);
     expect(recoveringFrames(socket).at(-1)).toBe(false);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half more"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half more"]);
     await die(host);
     await settleDown(host);
     expect(scene.script.callCount).toBe(2);
@@ -260,7 +255,7 @@ describe("what people do while an answer is being recovered", () => {
     socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
     await host.idle();
     expect(recoveringFrames(socket)).toEqual([true, false]);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
     await settleDown(host);
     expect(scene.script.callCount).toBe(2);
   });
@@ -274,7 +269,7 @@ describe("what people do while an answer is being recovered", () => {
     await die(host);
     await settleDown(host);
     expect(scene.script.callCount).toBe(1);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
     expect(recoveringFrames(await rejoin(host))).toEqual([]);
   });
 
@@ -291,7 +286,7 @@ describe("what people do while an answer is being recovered", () => {
     expect(await stored(host)).toEqual([]);
     ask(await connect(host), "r2");
     await host.idle();
-    expect(words(await stored(host))).toEqual(["user:u-r2", "assistant:two"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r2", "assistant:two"]);
   });
 });
 
@@ -322,7 +317,7 @@ describe("a tab that is connected when a turn ends that cannot be answered", () 
     const offer = framesOf(watching).findLast(({ type }) => type.startsWith("cf_agent_stream_"));
     expect(offer).toMatchObject({ type: "cf_agent_stream_resuming", id: "r1" });
     for (const socket of [joining, watching]) {
-      expect(words(framesOf(socket).findLast(({ messages }) => messages)?.messages ?? [])).toEqual(["user:u-r1"]);
+      expect(linesOf(framesOf(socket).findLast(({ messages }) => messages)?.messages ?? [])).toEqual(["user:u-r1"]);
       expect(recoveringFrames(socket).at(-1)).toBe(false);
     }
   });
@@ -398,6 +393,6 @@ describe("a tab that is connected when a turn ends that cannot be answered", () 
     expect(endsOf(await rejoin(host), "r2")).toEqual(["error: The request could not be read. Please send it again."]);
     ask(socket, "r3");
     await host.idle();
-    expect(words(await stored(host)).at(-1)).toBe("assistant:three");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:three");
   });
 });

@@ -5,25 +5,22 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { everyCrash, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
 import {
-  ask,
   connect,
   die,
   isTerminal,
   open,
   Patient,
-  promptOf,
   recoveringFrames,
   rejoin,
   scene,
   settleDown,
   stored,
-  textOf,
-  toolParts,
-  user,
   wake,
-  words,
   type Behaviour
 } from "./recovery-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { linesOf, textOf, toolParts, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
 
 // Some twenty points per test, and each boots the agent three times.
 vi.setConfig({ testTimeout: 30_000 });
@@ -68,7 +65,7 @@ async function killEverywhere({ steps, behaviour, before }: Interrupted) {
     inspect: async (host) => {
       const messages = await stored(host);
       const outcome = {
-        said: words(messages).map((line) => line.trim()),
+        said: linesOf(messages).map((line) => line.trim()),
         calls: toolParts(messages).map(({ toolCallId, state }) => `${toolCallId}:${state}`),
         effects: [...scene.effects],
         isHeard: scene.responses.length > 0,

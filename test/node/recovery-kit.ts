@@ -1,6 +1,6 @@
 // What the recovery tests share: a Think whose hooks are written by each test, and the ways its process dies. The script
 // of the model and what the hooks saw live outside the class, so they outlive the process.
-import type { ToolSet, UIMessage } from "ai";
+import type { ToolSet } from "ai";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { Think, type ChatResponseResult, type TurnConfig, type TurnContext } from "../../src/index.ts";
 import {
@@ -20,6 +20,8 @@ import type {
   ChatRecoveryOptions
 } from "../../src/think/chat-recovery.ts";
 import type { ChannelPolicy, FeatureFactory } from "../../src/feature/feature.ts";
+import { type Frame, framesOf } from "../kit/frames.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -127,9 +129,6 @@ export function open(steps: Step[], behaviour: Behaviour = {}) {
 /** A process that died is noticed after at most this. */
 export const HEARTBEAT_MS = 30_000;
 
-/** A promise that is never kept: what waits for it is cut off by the kill. */
-export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
-
 /** SIGKILL, once what people have seen for a moment is stored, and a new process without a client. */
 export async function die(host: TestHost<object>): Promise<void> {
   await host.advance(2_000);
@@ -143,16 +142,6 @@ export const wake = (host: TestHost<object>) => host.advance(HEARTBEAT_MS);
 export const settleDown = (host: TestHost<object>) => host.advance(120_000);
 
 // ── Clients ──
-
-export interface Frame {
-  readonly type: string;
-  readonly id?: string;
-  readonly body?: string;
-  readonly done?: boolean;
-  readonly recovering?: boolean;
-  readonly messages?: UIMessage[];
-  readonly [key: string]: unknown;
-}
 
 export const connect = (host: TestHost<object>) => host.connect("/agents/patient/a");
 
@@ -177,19 +166,6 @@ export async function rejoin(host: TestHost<object>): Promise<TestSocket> {
   return socket;
 }
 
-export const framesOf = (socket: TestSocket): Frame[] => socket.frames as Frame[];
-
-export const user = (id: string, words = id): UIMessage => ({
-  id,
-  role: "user",
-  parts: [{ type: "text", text: words }]
-});
-
-export function ask(socket: TestSocket, id: string, extra: object = {}): void {
-  const body = JSON.stringify({ messages: [user(`u-${id}`)], trigger: "submit-message", ...extra });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
-}
-
 export const isTerminal =
   (id: string) =>
   ({ type, id: of, done }: Frame): boolean =>
@@ -212,29 +188,7 @@ export const recoveringFrames = (socket: TestSocket): (boolean | undefined)[] =>
 
 // ── What is left ──
 
-export async function stored(host: TestHost<object>): Promise<UIMessage[]> {
-  return (await host.fetch("/agents/patient/a/get-messages")).json() as Promise<UIMessage[]>;
-}
-
-export const textOf = (message: UIMessage | undefined): string =>
-  message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
-
-export const words = (messages: UIMessage[]): string[] =>
-  messages.map((message) => `${message.role}:${textOf(message)}`);
-
-export interface StoredToolPart {
-  readonly type: string;
-  readonly toolCallId: string;
-  readonly state: string;
-  readonly input?: unknown;
-  readonly output?: unknown;
-  readonly errorText?: string;
-}
-
-export const toolParts = (messages: UIMessage[]): StoredToolPart[] =>
-  messages.flatMap(({ parts }) => parts.filter((part): part is typeof part & StoredToolPart => "toolCallId" in part));
-
-export const promptOf = (call: RecordedCall | undefined): string => JSON.stringify(call?.prompt ?? []);
+export const stored = (host: TestHost<object>) => storedMessages(host, "/agents/patient/a");
 
 export const rolesOf = (call: RecordedCall | undefined): string[] => call?.prompt.map(({ role }) => role) ?? [];
 

@@ -5,28 +5,25 @@ import { z } from "zod";
 import { getSubAgentByName } from "../../src/agent/index.ts";
 import { createTestHost, reply, stall, text, toolCall, type TestHost } from "../../src/testing/index.ts";
 import {
-  ask,
   connect,
   die,
   endsOf,
   eventsOf,
-  framesOf,
   HEARTBEAT_MS,
   isTerminal,
   open,
   Patient,
-  promptOf,
   recoveringFrames,
   rejoin,
   rolesOf,
   scene,
   settleDown,
   stored,
-  toolParts,
-  user,
-  wake,
-  words
+  wake
 } from "./recovery-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { linesOf, toolParts, user } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
 
 const half = () => reply(text("half"), stall());
 
@@ -51,7 +48,7 @@ describe("what was stashed during a turn comes back as recoveryData", () => {
     await die(host);
     await settleDown(host);
     expect(scene.recoveries.map(({ recoveryData }) => recoveryData)).toEqual([{ attempt: 1 }, { attempt: 2 }]);
-    expect(words(await stored(host)).at(-1)).toBe("assistant:halfhalf.");
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:halfhalf.");
   });
 
   test("and null if nothing was", async () => {
@@ -187,7 +184,7 @@ describe("a sub-agent", () => {
     await wake(host);
     expect(scene.script.callCount).toBe(3);
     expect(scene.effects).toEqual(["count"]);
-    expect(words(await (await child()).getMessages())).toEqual(["user:u-r1", "assistant:one, two"]);
+    expect(linesOf(await (await child()).getMessages())).toEqual(["user:u-r1", "assistant:one, two"]);
     expect(scene.recoveries).toMatchObject([{ recoveryKind: "continue", partialText: "one, " }]);
     await host.advance(25 * 60_000);
     expect(host.alarm(Family, "root")).toBeNull();
@@ -222,7 +219,7 @@ describe("with chatRecovery = false", () => {
     ask(socket, "r2");
     await die(host);
     await settleDown(host);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half", "user:u-r2", "assistant:two"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half", "user:u-r2", "assistant:two"]);
     expect(scene.recoveries).toEqual([]);
     expect(eventsOf("chat:recovery:detected")).toEqual([]);
     const later = await rejoin(host);

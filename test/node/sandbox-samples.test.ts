@@ -17,6 +17,7 @@ import {
   toolCall,
   type Script
 } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 interface Env {
   LOADER: WorkerLoader;
@@ -30,7 +31,7 @@ class Scripted extends Think<Env> {
     return scriptedModel(script);
   }
   async ask(id: string) {
-    await this.saveMessages([{ id, role: "user", parts: [{ type: "text", text: id }] }]);
+    await this.saveMessages([user(id)]);
   }
   async outputOf(toolCallId: string): Promise<string> {
     const parts = this.messages.flatMap((message) => message.parts as object[]);

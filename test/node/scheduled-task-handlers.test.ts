@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { Think, type ThinkScheduledTasks } from "../../src/index.ts";
 import { createTestHost, reply, scriptedModel, text } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 const HOUR = 3_600_000;
 
@@ -16,7 +17,7 @@ class Planner extends Think {
   async digest() {
     this.runs += 1;
     const id = `u${this.runs}`;
-    await this.submitMessages([{ id, role: "user", parts: [{ type: "text", text: "Write it." }] }]);
+    await this.submitMessages([user(id, "Write it.")]);
     await this.queue("note", id);
     if (this.runs < 3) throw new Error("not yet");
   }

@@ -17,6 +17,7 @@ import {
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 let script: Script;
 let seen: unknown[] = [];
@@ -40,7 +41,7 @@ class Assistant extends Think {
   }
 }
 
-const question = (words = "Hello"): UIMessage => ({ id: "u1", role: "user", parts: [{ type: "text", text: words }] });
+const question = (words = "Hello"): UIMessage => user("u1", words);
 
 /** What is stored when the turn is over. */
 async function asked(agentClass: typeof Assistant, steps: Step[]): Promise<UIMessage[]> {

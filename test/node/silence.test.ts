@@ -9,12 +9,11 @@ import { createGate, reply, stall, text, toolCall } from "../../src/testing/inde
 import { statusOf } from "./client-kit.ts";
 import { later, open, ready, stored } from "./client-subject.ts";
 import { connect, Judge, open as openJudge } from "./limits-kit.ts";
-import { ask, endsOf, framesOf } from "./recovery-kit.ts";
+import { endsOf } from "./recovery-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { MINUTE, SECOND } from "../kit/time.ts";
 
 afterEach(() => void vi.restoreAllMocks());
-
-const SECOND = 1_000;
-const MINUTE = 60_000;
 
 const silentSince = (client: { getSnapshot(): { silentSince: number | undefined } }) =>
   client.getSnapshot().silentSince;

@@ -17,6 +17,7 @@ import {
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import { manifestOf, MemoryBucket, skillFile } from "../../src/features/skills/skills.test-support.ts";
+import { user } from "../kit/messages.ts";
 
 // The crash run starts an agent per point.
 vi.setConfig({ testTimeout: 60_000 });
@@ -98,11 +99,7 @@ class Skilled extends Plain {
 }
 
 let count = 0;
-const said = (words: string): UIMessage => ({
-  id: `u${(count += 1)}`,
-  role: "user",
-  parts: [{ type: "text", text: words }]
-});
+const said = (words: string): UIMessage => user(`u${(count += 1)}`, words);
 
 async function open(steps: readonly Step[]) {
   script = createScript([...steps]);

@@ -3,24 +3,15 @@ import { tool } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { after, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
-import {
-  connect,
-  eventsOf,
-  Judge,
-  open,
-  promptOf,
-  said,
-  scene,
-  stored,
-  unpaired,
-  type Settings
-} from "./limits-kit.ts";
-import { ask, die, endsOf, recoveringFrames, rolesOf, settleDown, toolParts } from "./recovery-kit.ts";
+import { connect, eventsOf, Judge, open, said, scene, stored, unpaired, type Settings } from "./limits-kit.ts";
+import { die, endsOf, recoveringFrames, rolesOf, settleDown } from "./recovery-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { toolParts } from "../kit/messages.ts";
+import { promptOf } from "../kit/prompts.ts";
+import { MINUTE, SECOND } from "../kit/time.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-const SECOND = 1_000;
-const MINUTE = 60_000;
 const WINDOW = 20 * SECOND;
 /** After the first silence, before the model is asked again. */
 const PAUSE = SECOND;

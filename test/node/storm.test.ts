@@ -18,21 +18,9 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
-import {
-  ask,
-  connect,
-  eventsOf,
-  framesOf,
-  HEARTBEAT_MS,
-  isTerminal,
-  open,
-  Patient,
-  scene,
-  stored,
-  textOf,
-  toolParts,
-  words
-} from "./recovery-kit.ts";
+import { connect, eventsOf, HEARTBEAT_MS, isTerminal, open, Patient, scene, stored } from "./recovery-kit.ts";
+import { ask, framesOf } from "../kit/frames.ts";
+import { linesOf, textOf, toolParts } from "../kit/messages.ts";
 
 const RESTARTS = 30;
 /** Not a divisor of the heartbeat: a process that wakes has a moment to work. */
@@ -83,7 +71,7 @@ describe(`${RESTARTS} restarts in a minute, during one turn`, () => {
       isCalm = true;
       await host.advance(LONG_MS);
       expect(scene.script.callCount).toBe(asked + 1);
-      expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:At last."]);
+      expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:At last."]);
       expect(outcomes(host)).toEqual([["completed"]]);
       expect(scene.responses).toHaveLength(1);
       // Nothing was brought forward, so within half a minute all of it counts as one attempt.
@@ -99,7 +87,7 @@ describe(`${RESTARTS} restarts in a minute, during one turn`, () => {
       isCalm = true;
       const late = await connect(host);
       await host.advance(LONG_MS);
-      expect(words(await stored(host))).toEqual(["user:u-r1", `assistant:${answer}`]);
+      expect(linesOf(await stored(host))).toEqual(["user:u-r1", `assistant:${answer}`]);
       expect(outcomes(host)).toEqual([["completed"]]);
       expect(scene.responses).toHaveLength(1);
       expect(framesOf(late).filter(isTerminal("r1")).length).toBeLessThanOrEqual(1);
@@ -185,7 +173,7 @@ describe("out of memory", () => {
     const host = open([fail(outOfMemory()), fail(outOfMemory()), reply(text("fine"))]);
     ask(await connect(host), "r1");
     await host.advance(LONG_MS);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:fine"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:fine"]);
     expect(outcomes(host)).toEqual([["completed"]]);
   });
 

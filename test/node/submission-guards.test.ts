@@ -1,5 +1,4 @@
 // Limits and orders of submissions that only hard use would miss.
-import type { UIMessage } from "ai";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MAX_WAITING } from "../../src/features/submissions/submissions.ts";
 import {
@@ -12,14 +11,13 @@ import {
   scene,
   statusOf,
   submitted,
-  user,
   type Host
 } from "./submissions-kit.ts";
+import { message, user } from "../kit/messages.ts";
+import { never } from "../kit/time.ts";
 
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
-
-const never = () => new Promise<never>(() => undefined);
 
 /** As if so many had been accepted after the first. */
 function fillQueue(host: Host, last: number): void {
@@ -137,7 +135,7 @@ test("the same key with another body, or another channel, is a conflict", async 
   const agent = await clerkOf(host);
   const asked = { idempotencyKey: "k", body: { tier: 1 }, channel: "mail" };
   // Of its messages only a user's are stamped with the channel.
-  const system: UIMessage = { id: "s", role: "system", parts: [{ type: "text", text: "s" }] };
+  const system = message("system", "s", "s");
   const submit = (options: object) => agent.submitMessages([system], { ...asked, ...options });
   expect((await submit({})).accepted).toBe(true);
   expect((await submit({})).conflict).toBeUndefined();

@@ -2,7 +2,9 @@
 // needed but the object's own.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createGate, everyCrash, reply, stall, text, type Steps } from "../../src/testing/index.ts";
-import { asked, Clerk, clerkOf, echo, open, said, scene, statusOf, user, type Host } from "./submissions-kit.ts";
+import { asked, Clerk, clerkOf, echo, open, said, scene, statusOf, type Host } from "./submissions-kit.ts";
+import { user } from "../kit/messages.ts";
+import { never } from "../kit/time.ts";
 
 // Each point boots the agent three times.
 vi.setConfig({ testTimeout: 60_000 });
@@ -10,7 +12,6 @@ vi.setConfig({ testTimeout: 60_000 });
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
 
-const never = () => new Promise<never>(() => undefined);
 const settleDown = (host: Host) => host.advance(5 * 60_000);
 
 async function submit(host: Host, id: string): Promise<void> {

@@ -1,18 +1,8 @@
 // What stays known of submissions, until when, and what they cost.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  Clerk,
-  clerkOf,
-  echo,
-  eventsOf,
-  gatedAt,
-  open,
-  said,
-  scene,
-  statusOf,
-  submitted,
-  user
-} from "./submissions-kit.ts";
+import { Clerk, clerkOf, echo, eventsOf, gatedAt, open, said, scene, statusOf, submitted } from "./submissions-kit.ts";
+import { user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
@@ -158,8 +148,7 @@ describe("cost", () => {
     const socket = await host.connect("/agents/clerk/a");
     await host.idle();
     const chat = await written(async () => {
-      const body = JSON.stringify({ messages: [user("u-chat", "chat")], trigger: "submit-message" });
-      socket.send({ type: "cf_agent_use_chat_request", id: "chat", init: { method: "POST", body } });
+      sendChat(socket, "chat", [user("u-chat", "chat")]);
     });
     expect(chat).toBe(7);
     expect(await written(() => agent.submitText("two"))).toBe(8);

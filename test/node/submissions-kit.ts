@@ -20,6 +20,7 @@ import {
   type Steps,
   type TestHost
 } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -85,12 +86,6 @@ export class Clerk extends Think {
 }
 
 export type Host = TestHost<{ Clerk: DurableObjectNamespace<Clerk> }>;
-
-export const user = (id: string, words = id): UIMessage => ({
-  id,
-  role: "user",
-  parts: [{ type: "text", text: words }]
-});
 
 /** The last thing that was asked, as the prompt of a call shows it. */
 export function asked(call: RecordedCall): string {

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { ChatRecoveryOptions } from "../../src/index.ts";
 import { createTestHost, reply, stall, text, toolCall } from "../../src/testing/index.ts";
-import { asked, Clerk, open, said, scene, statusOf, submitted, user } from "./submissions-kit.ts";
+import { asked, Clerk, open, said, scene, statusOf, submitted } from "./submissions-kit.ts";
+import { user } from "../kit/messages.ts";
 
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());

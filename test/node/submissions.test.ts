@@ -25,9 +25,10 @@ import {
   said,
   scene,
   statusOf,
-  submitted,
-  user
+  submitted
 } from "./submissions-kit.ts";
+import { user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
@@ -226,8 +227,7 @@ describe("order", () => {
     await submitted(host, "one", "two", "three");
     await gate.reached;
     const socket = await host.connect("/agents/clerk/a");
-    const body = JSON.stringify({ messages: [user("u-chat", "chat")], trigger: "submit-message" });
-    socket.send({ type: "cf_agent_use_chat_request", id: "chat", init: { method: "POST", body } });
+    sendChat(socket, "chat", [user("u-chat", "chat")]);
     await host.idle();
     gate.open();
     await host.idle();
@@ -392,8 +392,7 @@ describe("ends", () => {
     const { gate, steps } = gatedAt("chat");
     const host = open(steps);
     const socket = await host.connect("/agents/clerk/a");
-    const body = JSON.stringify({ messages: [user("u-chat", "chat")], trigger: "submit-message" });
-    socket.send({ type: "cf_agent_use_chat_request", id: "same", init: { method: "POST", body } });
+    sendChat(socket, "same", [user("u-chat", "chat")]);
     await gate.reached;
     await submitted(host, "same");
     const agent = await clerkOf(host);

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { Think } from "../../src/index.ts";
 import { createTestHost, reply, scriptedModel, text } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 describe("a conversation", () => {
   class Chat extends Think {
@@ -31,7 +32,7 @@ describe("a conversation", () => {
 
   test("that uses nothing else has five tables after its first answer", async () => {
     const { host, chat } = await open();
-    await chat.saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "Hi" }] }]);
+    await chat.saveMessages([user("u1", "Hi")]);
     await host.idle();
     expect(tables(host)).toEqual(["assistant_messages", "cf_conversations", "cf_journal", "cf_meta", "cf_turns"]);
   });
@@ -46,7 +47,7 @@ describe("a conversation", () => {
   test("lets user code read a table of ours as soon as it exists, and says so before that", async () => {
     const { host, chat } = await open();
     await expect(chat.count("cf_queue")).rejects.toThrow("no such table: cf_queue");
-    await chat.saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "Hi" }] }]);
+    await chat.saveMessages([user("u1", "Hi")]);
     await host.idle();
     expect(await chat.count("assistant_messages")).toEqual([{ count: 2 }]);
   });

@@ -23,6 +23,8 @@ import {
   type Step,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { message, user } from "../kit/messages.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
 
 interface Behaviour {
   tools?: (agent: Actor) => ToolSet;
@@ -102,14 +104,12 @@ function open(steps: Step[], how: Behaviour = {}) {
   return createTestHost({ agents: { Actor } });
 }
 
-const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
 const noop = (execute: () => unknown = () => "ok") => ({
   t: tool({ inputSchema: z.object({}), execute: async () => execute() })
 });
 
 function ask(socket: TestSocket, id: string, messages: UIMessage[] = [user(`u-${id}`)]) {
-  const body = JSON.stringify({ messages });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, messages);
 }
 
 type Part = UIMessage["parts"][number] & { state?: string; input?: unknown; output?: unknown; toolCallId?: string };
@@ -171,7 +171,7 @@ test("waiting for a turn from inside a tool is refused; adding messages there is
         await refused("saveMessages", () => agent.saveMessages([user("x")]));
         await refused("runTurn", () => agent.runTurn({ input: "x" }));
         await refused("chat", () => agent.talk("x"));
-        await agent.addMessages([{ id: "note", role: "user", parts: [{ type: "text", text: "noted" }] }]);
+        await agent.addMessages([user("note", "noted")]);
         return "ok";
       })
   });
@@ -236,7 +236,7 @@ test("an async-generator tool streams what it has while beforeToolCall is overri
   const socket = await host.connect("/agents/actor/a");
   ask(socket, "r1");
   await host.idle();
-  const outputs = (socket.frames as { body?: string }[])
+  const outputs = framesOf(socket)
     .flatMap(({ body }) =>
       body ? [JSON.parse(body) as { type: string; output?: unknown; preliminary?: boolean }] : []
     )
@@ -270,8 +270,7 @@ const clientTools = [{ name: "a" }, { name: "b" }];
 test("evicting between sibling results does not lose the continuation", async () => {
   const host = open([reply(toolCall("a", {}, { id: "ca" }), toolCall("b", {}, { id: "cb" })), reply(text("both"))]);
   const socket = await host.connect("/agents/actor/a");
-  const body = JSON.stringify({ messages: [user("u1")], clientTools });
-  socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+  sendChat(socket, "r1", [user("u1")], { clientTools });
   await host.idle();
   socket.send({ type: "cf_agent_tool_result", toolCallId: "ca", toolName: "a", output: 1, autoContinue: true });
   await host.idle();
@@ -288,11 +287,10 @@ test("evicting between sibling results does not lose the continuation", async ()
 test("a pending client call survives an unrelated turn and can still be answered", async () => {
   const host = open([reply(toolCall("a", {}, { id: "ca" })), reply(text("aside")), reply(text("known"))]);
   const socket = await host.connect("/agents/actor/a");
-  const body = JSON.stringify({ messages: [user("u1")], clientTools });
-  socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+  sendChat(socket, "r1", [user("u1")], { clientTools });
   await host.idle();
   const actor = await host.get(Actor, "a");
-  await actor.addMessages([{ id: "s", role: "system", parts: [{ type: "text", text: "an aside" }] }]);
+  await actor.addMessages([message("system", "s", "an aside")]);
   await actor.saveMessages([]);
   expect(parts(await actor.getMessages()).find(({ toolCallId }) => toolCallId === "ca")?.state).toBe("input-available");
   socket.send({ type: "cf_agent_tool_result", toolCallId: "ca", toolName: "a", output: 7, autoContinue: true });

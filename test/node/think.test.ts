@@ -17,6 +17,8 @@ import {
   type TestSocket
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
+import { type Frame, framesOf, sendChat } from "../kit/frames.ts";
+import { linesOf, storedMessages, user } from "../kit/messages.ts";
 
 let script: Script;
 let effects: string[] = [];
@@ -74,27 +76,11 @@ function open(steps: Step[]) {
   return createTestHost({ agents: { Chat } });
 }
 
-type Frame = {
-  type: string;
-  id?: string;
-  body?: string;
-  done?: boolean;
-  messages?: UIMessage[];
-  [key: string]: unknown;
-};
-
-const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
-
 function send(socket: TestSocket, id: string, messages: UIMessage[], extra: object = {}) {
-  const body = JSON.stringify({ messages, trigger: "submit-message", ...extra });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, messages, extra);
 }
 
-const stored = async (host: TestHost<object>, name = "a"): Promise<UIMessage[]> =>
-  (await host.fetch(`/agents/chat/${name}/get-messages`)).json() as Promise<UIMessage[]>;
-
-const words = (messages: UIMessage[]) =>
-  messages.map(({ role, parts }) => `${role}:${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`);
+const stored = (host: TestHost<object>, name = "a") => storedMessages(host, `/agents/chat/${name}`);
 
 const terminal = (id: string) => (frame: unknown) => {
   const { type, id: of, done } = frame as Frame;
@@ -109,8 +95,8 @@ describe("a chat over the wire", () => {
     await host.idle();
     send(socket, "r1", [user("u1", "hi")]);
     expect(await socket.next(terminal("r1"))).toMatchObject({ outcome: "completed", messageIds: ["u1"] });
-    expect(words(await stored(host))).toEqual(["user:hi", "assistant:Hello"]);
-    const start = (socket.frames as Frame[]).find(({ body }) => body?.includes('"start"'));
+    expect(linesOf(await stored(host))).toEqual(["user:hi", "assistant:Hello"]);
+    const start = framesOf(socket).find(({ body }) => body?.includes('"start"'));
     const messages = await stored(host);
     expect(JSON.parse(start?.body ?? "{}")).toMatchObject({ type: "start", messageId: messages[1]?.id });
     await host.idle();
@@ -124,7 +110,7 @@ describe("a chat over the wire", () => {
     send(a, "r1", [user("u1")]);
     await b.next(terminal("r1"));
     await host.idle();
-    const order = (b.frames as Frame[]).map(({ type }) => type);
+    const order = framesOf(b).map(({ type }) => type);
     expect(order.lastIndexOf("cf_agent_mcp_servers")).toBeLessThan(order.indexOf("cf_agent_use_chat_response"));
     expect(order.filter((type) => type === "cf_agent_chat_messages").length).toBeGreaterThanOrEqual(2);
   });
@@ -135,8 +121,8 @@ describe("a chat over the wire", () => {
     await host.idle();
     send(socket, "r1", [user("u1")]);
     expect(await socket.next(terminal("r1"))).toMatchObject({ error: true, outcome: "error" });
-    expect((socket.frames as Frame[]).filter(terminal("r1"))).toHaveLength(1);
-    expect(words(await stored(host))).toEqual(["user:u1", "assistant:par"]);
+    expect(framesOf(socket).filter(terminal("r1"))).toHaveLength(1);
+    expect(linesOf(await stored(host))).toEqual(["user:u1", "assistant:par"]);
     const later = await host.connect("/agents/chat/a");
     later.send({ type: "cf_agent_stream_resume_request", probeId: "p1" });
     expect(await later.next("cf_agent_stream_resuming")).toMatchObject({ id: "r1", probeId: "p1" });
@@ -158,7 +144,9 @@ describe("a chat over the wire", () => {
     gate.open();
     await b.next(terminal("r1"));
     const bodies = (socket: TestSocket) =>
-      (socket.frames as Frame[]).filter(({ seq }) => seq !== undefined).map(({ seq, body }) => [seq, body]);
+      framesOf(socket)
+        .filter(({ seq }) => seq !== undefined)
+        .map(({ seq, body }) => [seq, body]);
     expect(bodies(b)).toEqual(bodies(a));
   });
 
@@ -173,7 +161,7 @@ describe("a chat over the wire", () => {
     await host.idle();
     gate.open();
     expect(await socket.next(terminal("r1"))).toMatchObject({ outcome: "aborted" });
-    expect(words(await stored(host))).toEqual(["user:u1", "assistant:half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u1", "assistant:half"]);
   });
 
   test("regenerating shows the model only the question, and the new answer only to clients", async () => {
@@ -184,7 +172,7 @@ describe("a chat over the wire", () => {
     await socket.next(terminal("r1"));
     send(socket, "r2", [user("u1", "why")], { trigger: "regenerate-message" });
     await socket.next(terminal("r2"));
-    expect(words(await stored(host))).toEqual(["user:why", "assistant:second"]);
+    expect(linesOf(await stored(host))).toEqual(["user:why", "assistant:second"]);
     expect(JSON.stringify(script.calls[1]?.prompt)).not.toContain("first");
   });
 
@@ -200,7 +188,7 @@ describe("a chat over the wire", () => {
     expect(effects).toEqual(["paid"]);
     const messages = await stored(host);
     expect(messages).toHaveLength(2);
-    expect(words(messages)[1]).toBe("assistant:done");
+    expect(linesOf(messages)[1]).toBe("assistant:done");
   });
 
   test("a clear empties the conversation for everybody", async () => {
@@ -213,7 +201,7 @@ describe("a chat over the wire", () => {
     expect(await stored(host)).toEqual([]);
     send(a, "r2", [user("u2")]);
     await a.next(terminal("r2"));
-    expect(words(await stored(host))).toEqual(["user:u2", "assistant:two"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u2", "assistant:two"]);
   });
 
   test("after everything is done the object has no alarm", async () => {
@@ -231,7 +219,7 @@ describe("programmatic turns", () => {
     const host = open([reply(text("one"))]);
     const chat = await host.get(Chat, "a");
     expect(await chat.saveMessages([user("u1")])).toMatchObject({ status: "completed" });
-    expect(words(await stored(host))).toEqual(["user:u1", "assistant:one"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u1", "assistant:one"]);
     expect(await chat.heard()).toEqual(["completed"]);
   });
 });
@@ -252,7 +240,7 @@ test("a question that was being answered when its place became unreadable is ans
   host.sql(Chat, "a", `UPDATE cf_conversations SET leaf = '{"broken'`);
   await host.restart();
   await host.advance(120_000);
-  expect(words(await stored(host))).toEqual(["user:u1", "assistant:one", "user:u2", "assistant:two"]);
+  expect(linesOf(await stored(host))).toEqual(["user:u1", "assistant:one", "user:u2", "assistant:two"]);
 });
 
 describe("cost", () => {
@@ -297,7 +285,7 @@ test("killed after any write or inside any await, the question is answered once 
       const socket = await host.connect("/agents/chat/a");
       send(socket, "r1", [user("u1")]);
       await host.idle();
-      acknowledged = (socket.frames as Frame[]).some(terminal("r1"));
+      acknowledged = framesOf(socket).some(terminal("r1"));
     },
     finish: async (host) => {
       const messages = await stored(host);
@@ -309,7 +297,7 @@ test("killed after any write or inside any await, the question is answered once 
     },
     inspect: async (host) => {
       const messages = await stored(host);
-      return { roles: messages.map(({ role }) => role), said: words(messages).at(-1)?.endsWith("answer") };
+      return { roles: messages.map(({ role }) => role), said: linesOf(messages).at(-1)?.endsWith("answer") };
     },
     points: "both"
   });

@@ -5,12 +5,12 @@ import { z } from "zod";
 import { defaultChatErrorClassifier } from "../../src/index.ts";
 import { fail, failInBand, reply, stall, text, toolCall, usage, type Step } from "../../src/testing/index.ts";
 import { connect, eventsOf, Judge, open, said, scene, stored, Subject, unpaired, type Settings } from "./limits-kit.ts";
-import { ask, die, endsOf, recoveringFrames, rolesOf, settleDown, toolParts } from "./recovery-kit.ts";
+import { die, endsOf, recoveringFrames, rolesOf, settleDown } from "./recovery-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { toolParts } from "../kit/messages.ts";
+import { MINUTE, SECOND } from "../kit/time.ts";
 
 afterEach(() => void vi.restoreAllMocks());
-
-const SECOND = 1_000;
-const MINUTE = 60_000;
 
 const limited = (headers?: Record<string, string>): Step =>
   reply(failInBand(new Error("slow down"), { statusCode: 429, ...(headers && { responseHeaders: headers }) }));

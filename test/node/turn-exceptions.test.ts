@@ -16,6 +16,8 @@ import {
   type TestSocket
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
+import { framesOf, sendChat } from "../kit/frames.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 let script: Script;
 let tools: ToolSet = {};
@@ -57,28 +59,20 @@ class Chat extends Think {
   }
 }
 
-type Frame = { type: string; id?: string; body?: string; done?: boolean; outcome?: string };
-
-const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
-
 function open(...steps: Step[]): TestHost<object> {
   script = createScript(steps);
   return createTestHost({ agents: { Chat } });
 }
 
 async function ask(host: TestHost<object>, socket: TestSocket, id: string): Promise<void> {
-  const body = JSON.stringify({ messages: [user(`u-${id}`)], trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, [user(`u-${id}`)]);
   await host.idle();
 }
 
 const endsOf = (socket: TestSocket, id: string) =>
-  (socket.frames as Frame[])
+  framesOf(socket)
     .filter((frame) => frame.id === id && frame.done)
     .map(({ outcome, body }) => [outcome, body]);
-
-const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
 
 describe("an answer that cannot be stored", () => {
   test("ends its turn once, with an error that says nothing about the storage", async () => {
@@ -125,7 +119,7 @@ describe("a tool whose result is no JSON", () => {
     const socket = await host.connect("/agents/chat/a");
     await ask(host, socket, "r1");
     expect(endsOf(socket, "r1")).toEqual([["completed", ""]]);
-    const parts = (await stored(host)).at(-1)?.parts ?? [];
+    const parts = (await storedMessages(host)).at(-1)?.parts ?? [];
     expect(parts).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ state: "output-error", errorText: expect.stringContaining("cannot be stored") })

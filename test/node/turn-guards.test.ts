@@ -1,25 +1,13 @@
 // Limits and orders of turns that hold whatever hooks do: each test is named after its promise.
-import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { QUEUE_LIMIT } from "../../src/turn/engine.ts";
 import { RECOVERY_HOOK_MS } from "../../src/turn/recovery.ts";
 import { RESPONSE_LIMIT_MS } from "../../src/turn/settle.ts";
 import { createTestHost, reply, stall, text } from "../../src/testing/index.ts";
-import {
-  ask,
-  connect,
-  die,
-  endsOf,
-  eventsOf,
-  never,
-  open,
-  Patient,
-  scene,
-  stored,
-  user,
-  wake,
-  words
-} from "./recovery-kit.ts";
+import { connect, die, endsOf, eventsOf, open, Patient, scene, stored, wake } from "./recovery-kit.ts";
+import { ask } from "../kit/frames.ts";
+import { linesOf, storedMessages, user } from "../kit/messages.ts";
+import { never } from "../kit/time.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -104,7 +92,7 @@ describe("onChatRecovery", () => {
     await host.advance(1_000);
     expect([scene.recoveries.length, scene.script.callCount]).toEqual([2, 2]);
     expect(endsOf(socket, "r1")).toEqual(["completed"]);
-    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half and half"]);
+    expect(linesOf(await stored(host))).toEqual(["user:u-r1", "assistant:half and half"]);
   });
 });
 
@@ -141,8 +129,8 @@ describe("the queue", () => {
     expect(endsOf(socket, "r1")).toEqual([
       "error: Too many messages are waiting for an answer. Please try again later."
     ]);
-    const waiting = (await (await host.fetch("/agents/busy/a/get-messages")).json()) as UIMessage[];
-    expect([waiting.length, words(waiting).includes("user:u-r1")]).toEqual([QUEUE_LIMIT, false]);
+    const waiting = await storedMessages(host, "/agents/busy/a");
+    expect([waiting.length, linesOf(waiting).includes("user:u-r1")]).toEqual([QUEUE_LIMIT, false]);
     socket.send({ type: "cf_agent_chat_clear" });
     await host.idle();
     ask(socket, "r2");

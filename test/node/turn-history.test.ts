@@ -19,6 +19,8 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
+import { storedMessages } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 let script: Script;
 let system = "Be brief.";
@@ -73,9 +75,6 @@ async function entries(host: Host): Promise<JournalEntry[]> {
   return (await (await agentOf(host)).readJournal({ limit: 500 })).entries;
 }
 const turns = async (host: Host): Promise<TurnHistory[]> => (await entries(host)).flatMap(({ turn }) => turn ?? []);
-const stored = async (host: Host): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
-
 /** One turn after another. */
 async function talk(host: Host, ...ids: string[]): Promise<void> {
   for (const id of ids) await (await agentOf(host)).saveMessages([user(id)]);
@@ -92,7 +91,7 @@ describe("a turn that is over", () => {
     expect(turn).toMatchObject({
       outcome: "completed",
       inputMessageIds: ["u1"],
-      messageId: (await stored(host)).at(-1)?.id,
+      messageId: (await storedMessages(host)).at(-1)?.id,
       steps: 2,
       models: [expect.any(String)],
       attempts: [{ kind: "first", end: "settled" }],
@@ -136,8 +135,7 @@ describe("a turn that is over", () => {
   test("says what became of each attempt", async () => {
     const host = open(reply(text("partial"), stall()), reply(text("whole")));
     const socket = await host.connect("/agents/chat/a");
-    const body = JSON.stringify({ messages: [user("u1")], trigger: "submit-message" });
-    socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+    sendChat(socket, "r1", [user("u1")]);
     await host.advance(2000);
     await host.restart();
     await host.advance(60_000);
@@ -173,7 +171,7 @@ describe("a turn that is over", () => {
     const host = open(reply(text("1")), reply(text("2")));
     await talk(host, "u1", "u2");
     await host.advance(HOUR_MS);
-    const [, answer] = await stored(host);
+    const [, answer] = await storedMessages(host);
     await (await agentOf(host)).remove(answer!.id);
     expect((await turns(host)).map(({ inputMessageIds }) => inputMessageIds)).toEqual([["u2"]]);
     await (await agentOf(host)).clearMessages();
@@ -201,7 +199,7 @@ test("killed after any write or inside any await, each settled turn has one row 
       await host.advance(600_000);
     },
     inspect: async (host) => {
-      const isAsked = (await stored(host)).length > 0;
+      const isAsked = (await storedMessages(host)).length > 0;
       const rows = host.sql<{ body: string }>(Chat, "a", "SELECT body FROM cf_turns");
       const outcomes = rows.map(({ body }) => turnOf({ sequence: 0, body })?.outcome);
       return isAsked ? outcomes : ["completed"];

@@ -4,15 +4,12 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { Think, type Session } from "../../src/index.ts";
 import { createTestHost, reply, scriptedModel, text } from "../../src/testing/index.ts";
-
-const message = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
-const words = (messages: readonly UIMessage[]) =>
-  messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+import { textsOf, user } from "../kit/messages.ts";
 
 const WRITES = {
   "a message that was appended": (chat: Chat) => chat.append("ghost"),
   "a message that was changed": (chat: Chat) => chat.update("first", "changed"),
-  "a message that was added": (chat: Chat) => chat.addMessages([message("ghost")]),
+  "a message that was added": (chat: Chat) => chat.addMessages([user("ghost")]),
   "a conversation that was cleared": (chat: Chat) => chat.clearMessages(),
   "a state that was set": (chat: Chat) => chat.setState({ note: "lost" }),
   "a configuration that was stored": (chat: Chat) => chat.configure({ tier: "lost" }),
@@ -54,10 +51,10 @@ class Chat extends Think<object, { note: string }> {
     return this.sql<{ what: string }>`SELECT what FROM notes`.map(({ what }) => what);
   }
   append(id: string) {
-    return this.appendMessageToHistory(message(id));
+    return this.appendMessageToHistory(user(id));
   }
   update(id: string, now: string) {
-    return this.updateMessageInHistory(message(id, now));
+    return this.updateMessageInHistory(user(id, now));
   }
   changes() {
     return this.#changes;
@@ -79,10 +76,10 @@ class Chat extends Think<object, { note: string }> {
   }
   look() {
     const memory = this.session.getContextBlock("memory")?.content;
-    return { shown: words(this.messages), state: this.state, config: this.getConfig(), memory };
+    return { shown: textsOf(this.messages), state: this.state, config: this.getConfig(), memory };
   }
   async see() {
-    return { ...this.look(), history: words((await this.session.getHistory()) as UIMessage[]) };
+    return { ...this.look(), history: textsOf((await this.session.getHistory()) as UIMessage[]) };
   }
 }
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { OUTBOX_AGE_MS } from "../../src/features/workflows/prompt-outbox.ts";
 import { everyCrash, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import { open, scene, Support, supportOf, verdict, type Host } from "./workflow-prompts-kit.ts";
+import { user } from "../kit/messages.ts";
 
 // A week of retries, and a run per point at which it is killed.
 vi.setConfig({ testTimeout: 120_000 });
@@ -210,7 +211,7 @@ test("configuration under another name, or in a request body, has no effect", as
   const { host } = open([reply(text("plain"))]);
   const agent = await supportOf(host);
   const config = { workflow: { name: "TRIAGE", id: "w", stepName: "a", eventType: "e" }, output: { schema: {} } };
-  const message = { id: "u", role: "user" as const, parts: [{ type: "text" as const, text: "Hi" }] };
+  const message = user("u", "Hi");
   await agent.submitMessages([message], {
     metadata: { thinkWorkflowPrompt: config },
     body: { __thinkWorkflowPrompt: config }

@@ -10,6 +10,7 @@ import {
   toolCall,
   type Script
 } from "../../src/testing/index.ts";
+import { user } from "../kit/messages.ts";
 
 const loaded = vi.hoisted(() => ({ times: 0 }));
 vi.mock("just-bash", async (original) => {
@@ -25,7 +26,7 @@ class Helper extends Think {
   }
 
   async ask(question: string): Promise<string> {
-    const message = { id: question, role: "user" as const, parts: [{ type: "text" as const, text: question }] };
+    const message = user(question);
     return (await this.saveMessages([message])).status;
   }
 }

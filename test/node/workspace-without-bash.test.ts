@@ -12,6 +12,7 @@ import {
 } from "../../src/testing/index.ts";
 import { loadShell } from "../../src/features/workspace/bash/load-shell.ts";
 import { createBashTool } from "../../src/features/workspace/tools/index.ts";
+import { user } from "../kit/messages.ts";
 
 vi.mock("just-bash", () => {
   throw new Error("Cannot find package 'just-bash'");
@@ -25,9 +26,7 @@ class Plain extends Think {
   }
 
   async ask(): Promise<string> {
-    const { status } = await this.saveMessages([
-      { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text: "go" }] }
-    ]);
+    const { status } = await this.saveMessages([user(crypto.randomUUID(), "go")]);
     return status;
   }
 }

@@ -1,17 +1,10 @@
 import { evictDurableObject } from "cloudflare:test";
-import type { UIMessage } from "ai";
 import { expect, test, vi } from "vitest";
 import type { PendingApproval } from "../../src/index.ts";
 import { env, fetchPath, rawStub, uniqueName } from "./world.ts";
+import { linesOf, storedMessages, user } from "../kit/messages.ts";
 
-const user = (id: string, words: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
-
-async function stored(path: string): Promise<UIMessage[]> {
-  return (await (await fetchPath(`${path}/get-messages`)).json()) as UIMessage[];
-}
-
-const words = (messages: UIMessage[]): string[] =>
-  messages.map(({ role, parts }) => `${role}:${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`);
+const stored = (path: string) => storedMessages({ fetch: fetchPath }, path);
 
 /** An agent whose deployment waits, and whose memory is gone. */
 async function parked() {
@@ -22,7 +15,7 @@ async function parked() {
   await evictDurableObject(rawStub(env.Releaser, name));
   const waiting = (await (await fetchPath(`${path}/approvals`)).json()) as PendingApproval[];
   expect(waiting).toMatchObject([{ source: "action", descriptor: { action: "deploy", input: { ref: "main" } } }]);
-  expect(words(await stored(path))).toEqual(["user:main", "assistant:Waiting."]);
+  expect(linesOf(await stored(path))).toEqual(["user:main", "assistant:Waiting."]);
   await evictDurableObject(rawStub(env.Releaser, name));
   return { name, path, executionId: waiting[0]?.executionId ?? "" };
 }
@@ -38,7 +31,7 @@ test("in workerd an action parks, survives eviction, is approved over RPC, and t
   const { name, path, executionId } = await parked();
   const agent = rawStub(env.Releaser, name);
   expect(await agent.approveExecution(executionId, { by: "ann" })).toEqual({ deployed: "main" });
-  await vi.waitFor(async () => expect(words(await stored(path)).at(-1)).toBe("assistant:It is out."));
+  await vi.waitFor(async () => expect(linesOf(await stored(path)).at(-1)).toBe("assistant:It is out."));
   expect(await agent.approveExecution(executionId)).toMatchObject({ status: "error" });
   expect(await agent.deployments()).toEqual(["main"]);
   expect(await agent.listActionLedger()).toMatchObject([{ status: "settled", approver: "ann" }]);
@@ -48,7 +41,7 @@ test("in workerd it is approved over HTTP, once", async () => {
   const { name, path, executionId } = await parked();
   const answers = await Promise.all([1, 2].map(() => decide(path, executionId, { decision: "approve" })));
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-  await vi.waitFor(async () => expect(words(await stored(path)).at(-1)).toBe("assistant:It is out."));
+  await vi.waitFor(async () => expect(linesOf(await stored(path)).at(-1)).toBe("assistant:It is out."));
   expect(await rawStub(env.Releaser, name).deployments()).toEqual(["main"]);
 });
 
@@ -58,6 +51,6 @@ test("in workerd it is rejected over HTTP and never runs", async () => {
   expect(await answer.json()).toEqual({
     output: { status: "rejected", executionId, action: "deploy", reason: "Friday" }
   });
-  await vi.waitFor(async () => expect(words(await stored(path)).at(-1)).toBe("assistant:It stays in."));
+  await vi.waitFor(async () => expect(linesOf(await stored(path)).at(-1)).toBe("assistant:It stays in."));
   expect(await rawStub(env.Releaser, name).deployments()).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // Sub-agents as tools on the real platform: facets, RPC between them, and a root with a live socket.
-import type { UIMessage } from "ai";
 import { expect, test, vi } from "vitest";
 import { connect, env, fetchPath, rawStub, uniqueName } from "./world.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 // The first of them also loads the Worker.
 vi.setConfig({ testTimeout: 60_000 });
@@ -9,8 +9,7 @@ vi.setConfig({ testTimeout: 60_000 });
 /** What is on its way through three objects takes its time on a busy machine. */
 const PATIENTLY = { timeout: 10_000 };
 
-const ask = (name: string, words: string) =>
-  rawStub(env.Captain, name).saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }]);
+const ask = (name: string, words: string) => rawStub(env.Captain, name).saveMessages([user(words)]);
 
 async function open() {
   const name = uniqueName("captain");
@@ -25,7 +24,7 @@ async function open() {
 }
 
 async function lastAnswer(path: string): Promise<string> {
-  const messages = (await (await fetchPath(`${path}/get-messages`)).json()) as UIMessage[];
+  const messages = await storedMessages({ fetch: fetchPath }, path);
   return (
     messages
       .at(-1)

@@ -5,6 +5,7 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { Talker } from "./talker.ts";
 import { connect, env, fetchPath, inside, rawStub, uniqueName } from "./world.ts";
+import { sendChat } from "../kit/frames.ts";
 
 const MEGABYTE = 1_000_000;
 const HISTORY_MEGABYTES = 200;
@@ -81,8 +82,7 @@ test("an image of 1 MB in a question is answered, and shown again after an evict
     { type: "text", text: "seven" }
   ];
   const socket = await connect(`/agents/talker/${name}`);
-  const body = JSON.stringify({ messages: [{ id: "u1", role: "user", parts }], trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+  sendChat(socket, "r1", [{ id: "u1", role: "user", parts }]);
   await socket.next((frame) => frame.type === "cf_agent_use_chat_response" && frame["done"] === true);
   socket.close();
   await evictDurableObject(rawStub(env.Talker, name));

@@ -3,14 +3,14 @@ import { evictDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { env, rawStub, uniqueName } from "./world.ts";
+import { user } from "../kit/messages.ts";
 
-const message = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 const ids = (messages: readonly UIMessage[]) => messages.map(({ id }) => id);
 
 test("versions are listed and chosen in workerd, and a choice outlives an eviction", async () => {
   const stub = rawStub(env.Talker, uniqueName());
-  await stub.addMessages([message("u1"), message("a1"), message("u2")]);
-  await stub.addMessages([message("b1")], { parentId: "u1" });
+  await stub.addMessages([user("u1"), user("a1"), user("u2")]);
+  await stub.addMessages([user("b1")], { parentId: "u1" });
   expect(await stub.listBranches()).toEqual({ b1: ["a1", "b1"] });
   await stub.selectBranch("a1");
   await evictDurableObject(stub);

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { getAgentByName } from "../../src/agent/index.ts";
 import { env, uniqueName } from "./world.ts";
+import { user } from "../kit/messages.ts";
 
 // Parsers are transformed and loaded on first use.
 vi.setConfig({ testTimeout: 60_000 });
@@ -18,7 +19,7 @@ const run = async (code: string, timeout?: number) =>
 
 test("a run calls tools, waits for a human, and goes on", async () => {
   const agent = await programmer();
-  await agent.saveMessages([{ id: "q", role: "user", parts: [{ type: "text", text: "go" }] }]);
+  await agent.saveMessages([user("q", "go")]);
   const [pending] = await agent.pendingExecutions();
   expect(pending).toMatchObject({ connector: "tools", method: "deploy", seq: 1, args: { ref: "v5" } });
   expect(await agent.approveExecution(pending?.executionId ?? "")).toMatchObject({ status: "completed", result: 1 });
@@ -113,7 +114,7 @@ describe("hostile code", () => {
 
   test("cannot make a call of another run, of its own conversation or of another", async () => {
     const other = await programmer();
-    await other.saveMessages([{ id: "q", role: "user", parts: [{ type: "text", text: "go" }] }]);
+    await other.saveMessages([user("q", "go")]);
     const [pending] = await other.pendingExecutions();
     const id = JSON.stringify(pending?.executionId);
     // What a call says about itself is not asked: whose it is follows from the functions that its isolate was given.

@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { ExtensionManager, type ExtensionManagerOptions } from "../../src/features/extensions/index.ts";
 import { getAgentByName } from "../../src/agent/index.ts";
 import { env, uniqueName } from "./world.ts";
+import { user } from "../kit/messages.ts";
 
 // Isolates are loaded, and some are left to run into their limits.
 vi.setConfig({ testTimeout: 60_000 });
@@ -64,7 +65,7 @@ test("10: a class's extension calls its host, in a sub-agent its own, and nothin
 
 test("hooks of a class's extension run in its turns", async () => {
   const agent = await agentOf();
-  await agent.saveMessages([{ id: "q", role: "user", parts: [{ type: "text", text: "go" }] }]);
+  await agent.saveMessages([user("q", "go")]);
   const { prompts, step } = await agent.seen();
   expect(prompts).toEqual([expect.stringContaining(" And be brief.")]);
   expect(step).toBe("Brief.");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { env, rawStub, uniqueName } from "./world.ts";
+import { user } from "../kit/messages.ts";
 
 test("what hooks are handed can be cloned, stored and returned over RPC in workerd", async () => {
   const witness = rawStub(env.Witness, uniqueName());
@@ -9,7 +10,7 @@ test("what hooks are handed can be cloned, stored and returned over RPC in worke
     { type: "file" as const, mediaType: "image/png", url: "https://example.com/cat.png" }
   ];
   await witness.saveMessages([{ id: "u1", role: "user", parts }]);
-  await witness.saveMessages([{ id: "u2", role: "user", parts: [{ type: "text", text: "fail" }] }]);
+  await witness.saveMessages([user("u2", "fail")]);
   const handed = await witness.handed();
   expect(handed.filter(({ problems }) => problems.length > 0)).toEqual([]);
   expect(await witness.missing()).toBe(0);

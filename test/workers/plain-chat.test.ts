@@ -1,11 +1,9 @@
 // Plain AI SDK clients and the OpenAI API inside workerd: real streams, real sockets, real eviction.
 import { evictDurableObject } from "cloudflare:test";
-import type { UIMessage } from "ai";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { connect, env, fetchPath, rawStub, uniqueName } from "./world.ts";
-
-const user = (id: string, words: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
+import { storedMessages, textsOf, user } from "../kit/messages.ts";
 
 function post(path: string, body: object): Promise<Response> {
   return fetchPath(path, {
@@ -16,8 +14,8 @@ function post(path: string, body: object): Promise<Response> {
 }
 
 async function stored(path: string): Promise<string[]> {
-  const messages = (await (await fetchPath(`${path}/get-messages`)).json()) as UIMessage[];
-  return messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+  const messages = await storedMessages({ fetch: fetchPath }, path);
+  return textsOf(messages);
 }
 
 test("a request over HTTP is answered with a stream, and after an eviction the answer can still be fetched", async () => {

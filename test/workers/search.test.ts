@@ -2,8 +2,9 @@
 import { expect, test } from "vitest";
 import { Session } from "../../src/session/index.ts";
 import { env, inside, rawStub, uniqueName } from "./world.ts";
+import { user } from "../kit/messages.ts";
 
-const message = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
+const message = (id: string, text: string) => user(id, text);
 
 test("a session's messages are found by their words in workerd, through updates, deletions and a clear", async () => {
   const stub = rawStub(env.Talker, uniqueName());

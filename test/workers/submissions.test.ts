@@ -3,6 +3,7 @@ import { abortAllDurableObjects, introspectWorkflowInstance, runDurableObjectAla
 import { beforeEach, expect, test } from "vitest";
 import { getAgentByName } from "../../src/agent/index.ts";
 import { env, fetchPath, plain, sqlOf, uniqueName } from "./world.ts";
+import { user } from "../kit/messages.ts";
 
 // What an earlier test left running must not hold up this one's evictions.
 beforeEach(() => abortAllDurableObjects());
@@ -12,9 +13,7 @@ async function openTriager() {
   return { name, id: uniqueName("wf"), agent: await getAgentByName(env.Triager, name) };
 }
 
-const question = (text: string) => [
-  { id: uniqueName("u"), role: "user" as const, parts: [{ type: "text" as const, text }] }
-];
+const question = (text: string) => [user(uniqueName("u"), text)];
 
 test("a submission is accepted, runs, and is one row with its end", async () => {
   const { agent } = await openTriager();

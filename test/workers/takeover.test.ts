@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import layoutA from "../takeover/fixtures/layout-a/Assistant.cut.sql?raw";
 import layoutB from "../takeover/fixtures/layout-b/Assistant.cut.sql?raw";
 import { env, fetchPath, rawStub, uniqueName } from "./world.ts";
+import { storedMessages } from "../kit/messages.ts";
 
 test.each([
   ["layout-a", layoutA],
@@ -23,7 +24,7 @@ test.each([
   });
   await evictDurableObject(stub);
   expect(await runDurableObjectAlarm(stub)).toBe(true);
-  const stored = async () => (await (await fetchPath(`/agents/talker/${name}/get-messages`)).json()) as UIMessage[];
+  const stored = () => storedMessages({ fetch: fetchPath }, `/agents/talker/${name}`);
   const textOf = ({ parts }: UIMessage) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
   await expect
     .poll(async () => (await stored()).map(textOf), { timeout: 15_000 })

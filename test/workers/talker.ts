@@ -3,6 +3,7 @@ import { tool } from "ai";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
 import { createScript, reply, scriptedModel, text, toolCall, type Answer } from "../../src/testing/model/index.ts";
+import { user } from "../kit/messages.ts";
 
 export class Talker extends Think {
   override openAIEndpoint = true;
@@ -37,7 +38,7 @@ export class Talker extends Think {
 
   /** Asks its question; the first run never gets to its end. */
   async remind() {
-    await this.saveMessages([{ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text: "remember" }] }]);
+    await this.saveMessages([user(crypto.randomUUID(), "remember")]);
     this.sql`CREATE TABLE IF NOT EXISTS reminders (at INTEGER)`;
     this.sql`INSERT INTO reminders VALUES (${Date.now()})`;
     if (this.reminders() === 1) await new Promise(() => undefined);

@@ -1,24 +1,20 @@
 import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
-import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { ClientSocket, Frame } from "./client-socket.ts";
 import { connect, env, fetchPath, rawStub, sqlOf, uniqueName } from "./world.ts";
-
-const user = (id: string, words: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
+import { linesOf, storedMessages, user } from "../kit/messages.ts";
+import { sendChat } from "../kit/frames.ts";
 
 function ask(socket: ClientSocket, id: string, words: string): void {
-  const body = JSON.stringify({ messages: [user(`u-${id}`, words)], trigger: "submit-message" });
-  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+  sendChat(socket, id, [user(`u-${id}`, words)]);
 }
 
 const terminal = (id: string) => (frame: Frame) =>
   frame.type === "cf_agent_use_chat_response" && frame["id"] === id && frame["done"] === true;
 
 async function stored(path: string): Promise<string[]> {
-  const messages = (await (await fetchPath(`${path}/get-messages`)).json()) as UIMessage[];
-  return messages.map(
-    ({ role, parts }) => `${role}:${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`
-  );
+  const messages = await storedMessages({ fetch: fetchPath }, path);
+  return linesOf(messages);
 }
 
 test("a chat in workerd answers, stores the answer, and goes on after eviction on the same socket", async () => {
@@ -45,7 +41,7 @@ test("an approval asked before an eviction is answered after it, and the tool ru
   ask(socket, "r1", "pay");
   await socket.next(terminal("r1"));
   await evictDurableObject(rawStub(env.Talker, name));
-  const messages = (await (await fetchPath(`/agents/talker/${name}/get-messages`)).json()) as UIMessage[];
+  const messages = await storedMessages({ fetch: fetchPath }, `/agents/talker/${name}`);
   const call = messages[1]?.parts.find((part) => "toolCallId" in part) as { toolCallId: string };
   socket.send({ type: "cf_agent_tool_approval", toolCallId: call.toolCallId, approved: true, autoContinue: true });
   await socket.next((frame) => frame.type === "cf_agent_use_chat_response" && frame["done"] === true);
