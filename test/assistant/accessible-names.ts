@@ -1,4 +1,4 @@
-// What assistive technology is told: the browser's own accessibility tree. Everything that can be operated must have a
+// What assistive technology reads: the browser's own accessibility tree. Everything that can be operated must have a
 // name there.
 import type { Page } from "playwright-core";
 

@@ -20,10 +20,10 @@ export interface Scenario {
 export interface Stage {
   readonly server: ExampleServer;
   readonly visitor: Visitor;
-  /** Another tab of the same browser, on the same conversation unless told otherwise. */
+  /** Another tab of the same browser, on the same conversation unless another is named. */
   anotherTab(path?: string): Promise<Visitor>;
   /** Another person, with a browser of their own. */
-  somebodyElse(): Promise<Visitor>;
+  anotherVisitor(): Promise<Visitor>;
 }
 
 export interface Theatre {
@@ -52,7 +52,7 @@ async function play(scenario: Scenario, { browser, server }: Theatre): Promise<v
       server,
       visitor,
       anotherTab: async (path) => present(await visitor.anotherTab(path)),
-      somebodyElse: async () => present(await Visitor.arrive(browser, server))
+      anotherVisitor: async () => present(await Visitor.arrive(browser, server))
     });
     expect(complaints()).toEqual([]);
   } catch (error) {

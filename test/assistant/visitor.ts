@@ -1,4 +1,4 @@
-// A person in front of the page: what they see, by the names that assistive technology is told, and what they can do.
+// A person in front of the page: what they see, by the names that assistive technology reads, and what they can do.
 // What the page complains about in the console is kept; the test that ends with complaints fails.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -115,7 +115,7 @@ export class Visitor {
   }
 
   /** And waits for the answer's end. */
-  async askAndHear(question: string): Promise<Locator> {
+  async askAndWait(question: string): Promise<Locator> {
     const before = await this.answers.count();
     await this.ask(question);
     await this.counts(this.answers, before + 1);

@@ -1,4 +1,4 @@
-// A key that the provider refuses: people are told what to set, get their answer all the same, and never see the key.
+// A key that the provider refuses: people read what to set, get their answer all the same, and never see the key.
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -39,11 +39,11 @@ afterAll(async () => {
 
 test("with a key that is refused, a banner says what failed and what to set, and the offline model answers", async () => {
   const visitor = await Visitor.arrive(browser, server);
-  const heard: string[] = [];
-  visitor.page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => heard.push(String(payload))));
+  const received: string[] = [];
+  visitor.page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => received.push(String(payload))));
   await visitor.reload();
   await visitor.page.getByText("Compatible server lamp-1").waitFor();
-  await visitor.askAndHear("What is 6*7?");
+  await visitor.askAndWait("What is 6*7?");
   await visitor.answerHas("42");
   const banner = visitor.page.getByRole("alert");
   await banner.getByText("Compatible server refused the key in OPENAI_COMPATIBLE_API_KEY (401).").waitFor();
@@ -52,8 +52,8 @@ test("with a key that is refused, a banner says what failed and what to set, and
   await visitor.photograph("wrong-key");
 
   expect(asked).toContain(`Bearer ${KEY}`);
-  expect(heard.join("")).toContain("refused the key");
-  expect(heard.join("")).not.toContain(KEY);
+  expect(received.join("")).toContain("refused the key");
+  expect(received.join("")).not.toContain(KEY);
   expect(await visitor.page.content()).not.toContain(KEY);
   expect(server.output).not.toContain(KEY);
   expect(visitor.complaints()).toEqual([]);

@@ -1,4 +1,4 @@
-// One conversation with its tabs, as a scenario plays on it. A scenario that fails is told with what every tab last
+// One conversation with its tabs, as a scenario plays on it. A scenario that fails is reported with what every tab last
 // exchanged with the server.
 import { join } from "node:path";
 import type { Browser, BrowserContext } from "playwright-core";
@@ -72,13 +72,13 @@ export class Stage {
 
   /** What each tab last exchanged with the server, and what the server printed. */
   report(): string {
-    const told = this.tabs.map(({ label, frames, complaints }) => {
+    const reports = this.tabs.map(({ label, frames, complaints }) => {
       const last = frames
         .slice(-FRAMES_TOLD)
         .map(({ direction, text }) => `${direction === "sent" ? ">" : "<"} ${text.slice(0, FRAME_CHARACTERS)}`);
       return [`--- ${label}`, ...last, ...complaints.map((text) => `! ${text}`)].join("\n");
     });
-    return [...told, "--- workerd", this.server.log.slice(-LOG_CHARACTERS)].join("\n");
+    return [...reports, "--- workerd", this.server.log.slice(-LOG_CHARACTERS)].join("\n");
   }
 
   async strike(): Promise<void> {

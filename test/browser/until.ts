@@ -8,7 +8,7 @@ export interface UntilOptions<Seen> {
   what: string;
   look: () => Promise<Seen>;
   fits: (seen: Seen) => boolean;
-  /** What is told of the last look. */
+  /** What the error says about the last look. */
   tell: (seen: Seen) => string;
   deadlineMs?: number;
 }

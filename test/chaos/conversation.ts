@@ -64,7 +64,7 @@ const PLANS: AnswerPlans = {
   "Still there?": [{ text: "Always." }]
 };
 
-/** The model is told that a call waits for a decision. */
+/** The prompt says that a call waits for a decision. */
 function waits({ role, content }: PromptMessage): boolean {
   return role === "tool" && JSON.stringify(content).includes("waits for the user's decision");
 }
@@ -77,7 +77,7 @@ const GUIDE_PLANS: AnswerPlans = {
   }
 };
 
-/** The model is told that a call did not come to its end. */
+/** The prompt says that a call did not come to its end. */
 function isCutOff({ role, content }: PromptMessage): boolean {
   return role === "tool" && JSON.stringify(content).includes("interrupted");
 }

@@ -36,7 +36,7 @@ export interface HookOptions<State = unknown> extends Omit<ClientOptions<State>,
   onMcpUpdate?: (mcp: ShownMcp) => void;
 }
 
-/** What the hook is told of MCP servers, as far as the tests look at it. */
+/** What the hook receives about MCP servers, as far as the tests look at it. */
 export interface ShownMcp {
   readonly servers: Record<string, { readonly name: string; readonly state: string; readonly auth_url: string | null }>;
   readonly tools: readonly { readonly name: string; readonly serverId: string }[];

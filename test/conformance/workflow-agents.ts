@@ -1,5 +1,5 @@
 // An agent and a workflow that does what its params say, on the in-process host and in workerd alike. What the agent was
-// told is in a table, so it survives; `seen` ends on an entry and not on a clock.
+// notified of is in a table, so it survives; `seen` ends on an entry and not on a clock.
 import { Agent, type RunWorkflowOptions } from "../../src/agent/index.ts";
 import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/features/workflows/index.ts";
 
@@ -25,19 +25,19 @@ export class Library extends Agent<object, LibraryState> {
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
 
   override onWorkflowProgress(workflowName: string, workflowId: string, progress: unknown) {
-    this.#told("progress", workflowName, [workflowId, progress]);
+    this.#record("progress", workflowName, [workflowId, progress]);
   }
 
   override onWorkflowComplete(workflowName: string, workflowId: string, result?: unknown) {
-    this.#told("complete", workflowName, [workflowId, result]);
+    this.#record("complete", workflowName, [workflowId, result]);
   }
 
   override onWorkflowError(workflowName: string, workflowId: string, error: string) {
-    this.#told("error", workflowName, [workflowId, error]);
+    this.#record("error", workflowName, [workflowId, error]);
   }
 
   override onWorkflowEvent(workflowName: string, workflowId: string, event: unknown) {
-    this.#told("event", workflowName, [workflowId, event]);
+    this.#record("event", workflowName, [workflowId, event]);
   }
 
   override validateStateChange(next: LibraryState) {
@@ -107,7 +107,7 @@ export class Library extends Agent<object, LibraryState> {
   }
 
   /** Data that says so makes its hook fail the first time. */
-  #told(hook: string, workflowName: string, [workflowId, data]: [string, unknown]): void {
+  #record(hook: string, workflowName: string, [workflowId, data]: [string, unknown]): void {
     const entry = `${hook}:${workflowName}:${workflowId}:${JSON.stringify(data)}`;
     const isFirst = !this.entries().includes(`failed ${entry}`);
     if (data === "fail once" && isFirst) {

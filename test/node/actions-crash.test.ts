@@ -137,7 +137,7 @@ test("an effect with a key of its own happens once under that key, and is in the
   });
 });
 
-/** Attachments over all turns; a turn may be told of more than once. */
+/** Attachments over all turns; a turn may be reported more than once. */
 function attachedOnce(): number {
   const turns = new Map(scene.responses.map(({ requestId, attachments }) => [requestId, attachments?.length ?? 0]));
   return [...turns.values()].reduce((sum, count) => sum + count, 0);
@@ -167,11 +167,11 @@ test("an effect without a key never happens twice, and what the books know the m
         said: await lastText(host),
         isAtMostOnce: scene.effects.length <= 1,
         // Settled in the books, so the model reads the result; not settled, so it reads that the outcome is unknown.
-        isTold: row?.status === "settled" ? part?.output === "it was sent" : part?.state === "output-error"
+        isReported: row?.status === "settled" ? part?.output === "it was sent" : part?.state === "output-error"
       };
     }
   });
-  expect(outcome).toEqual({ said: "Over.", isAtMostOnce: true, isTold: true });
+  expect(outcome).toEqual({ said: "Over.", isAtMostOnce: true, isReported: true });
 });
 
 const deploy = (idempotencyKey?: string) =>
@@ -287,13 +287,13 @@ test("approving an effect without a key: never twice, never lost, and the pause 
       return {
         isAtMostOnce: scene.effects.length <= 1,
         // Not known only where the process died between the effect and its book entry.
-        isTold: isKnown ? scene.effects.length === 1 : JSON.stringify(part?.output).includes("ActionPendingError"),
+        isReported: isKnown ? scene.effects.length === 1 : JSON.stringify(part?.output).includes("ActionPendingError"),
         said: isKnown === (await lastText(host)).includes("It is out."),
         waiting: await waiting(host)
       };
     }
   });
-  expect(outcome).toEqual({ isAtMostOnce: true, isTold: true, said: true, waiting: [] });
+  expect(outcome).toEqual({ isAtMostOnce: true, isReported: true, said: true, waiting: [] });
 });
 
 test("rejecting: it never runs, the pause is resolved, and the conversation goes on", async () => {
@@ -373,9 +373,9 @@ test("a yes over the socket: the effect never happens twice, and the answer goes
       return {
         said: await lastText(host),
         isAtMostOnce: scene.effects.length <= 1,
-        isTold: row?.status === "settled" ? part?.output === "it was done" : part?.state === "output-error"
+        isReported: row?.status === "settled" ? part?.output === "it was done" : part?.state === "output-error"
       };
     }
   });
-  expect(outcome).toEqual({ said: "Over.", isAtMostOnce: true, isTold: true });
+  expect(outcome).toEqual({ said: "Over.", isAtMostOnce: true, isReported: true });
 });

@@ -292,7 +292,7 @@ describe("a process that dies in the middle of an effect", () => {
       }
     });
 
-  /** The process dies while the effect runs; the model, told that the outcome is unknown, calls again. */
+  /** The process dies while the effect runs; the model reads that the outcome is unknown and calls again. */
   async function afterDeath(host: ReturnType<typeof open>) {
     const socket = await connect(host);
     ask(socket, "r1");

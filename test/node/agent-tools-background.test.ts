@@ -93,7 +93,7 @@ test("killed at every write, a background run is reported, into the chat exactly
     },
     script: async (host) => (await parentOf(host)).run({ input: "x", runId: "r", detached: { notify: true } }),
     finish: async (host) => {
-      // The caller does not know whether it was heard.
+      // The caller does not know whether its call arrived.
       await (await parentOf(host)).run({ input: "x", runId: "r", detached: { notify: true } });
       await host.advance(200_000);
     },

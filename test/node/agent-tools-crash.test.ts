@@ -294,7 +294,7 @@ test("killed at every write of a cancel, the tree is stopped in the end", async 
     },
     script: async (host) => (await parentOf(host)).cancelAllChats("enough"),
     finish: async (host) => {
-      // A client that does not know whether it was heard says it again.
+      // A client that does not know whether its frame arrived sends it again.
       await (await parentOf(host)).cancelAllChats("enough");
       await host.advance(RECOVERED_MS);
     },

@@ -356,7 +356,7 @@ test("killed at every write, two parallel runs end the same: each child ran one 
     script: run,
     finish: async () => {
       await host.advance(RECOVERED_MS);
-      // The caller does not know whether it was heard.
+      // The caller does not know whether its call arrived.
       await run();
       // Until nothing is left to delete.
       await host.advance(700_000);

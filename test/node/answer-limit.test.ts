@@ -321,8 +321,8 @@ describe("a process that dies while it reads a large partial answer", () => {
     seen.onRead = () => undefined;
   }
 
-  /** How the turn ended, as a client is told that comes later. */
-  async function endTold(host: TestHost<object>): Promise<string[]> {
+  /** How the turn ended, as a client that comes later reads it. */
+  async function reportedEnds(host: TestHost<object>): Promise<string[]> {
     const socket = await connect(host);
     socket.send({ type: "cf_agent_stream_resume_ack", id: "r1" });
     await host.idle();
@@ -343,7 +343,7 @@ describe("a process that dies while it reads a large partial answer", () => {
     expect(seen.exhausted).toEqual(["out_of_memory"]);
     expect(reads).toBe(0);
     expect(seen.script.callCount).toBe(1);
-    // The outcome, what stays known of the turn, the conversation's row and that the hook was told; the wake that
+    // The outcome, what stays known of the turn, the conversation's row and that the hook was called; the wake that
     // guarded the turn.
     expect(host.counts.rowsWritten - before).toBeLessThanOrEqual(7);
     const [{ bytes } = { bytes: 0 }] = host.sql(
@@ -352,7 +352,7 @@ describe("a process that dies while it reads a large partial answer", () => {
       "SELECT size_bytes AS bytes FROM cf_journal ORDER BY last DESC"
     );
     expect(Number(bytes)).toBeLessThan(1_000);
-    expect(await endTold(host)).toEqual([expect.stringMatching(/^error: The assistant was interrupted/)]);
+    expect(await reportedEnds(host)).toEqual([expect.stringMatching(/^error: The assistant was interrupted/)]);
     ask(await connect(host), "r2");
     await host.idle();
     expect(textOf((await stored(host)).at(-1))).toBe("never");
@@ -386,7 +386,7 @@ describe("a process that dies while it reads a large partial answer", () => {
     await host.restart();
     await settleDown(host);
     expect(reads).toBe(0);
-    expect(await endTold(host)).toEqual(["aborted"]);
+    expect(await reportedEnds(host)).toEqual(["aborted"]);
   });
 
   test("has on disk that it will read before it reads: what is only written is lost with the memory", async () => {

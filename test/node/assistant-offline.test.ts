@@ -65,7 +65,7 @@ const withText = (prompt: Prompt, text: string): Prompt =>
 /** Plays a question to its end; `cut` may split the words of a step in two by a crash. */
 function play(question: string, cut: (step: number, text: string) => number = () => -1) {
   let prompt = ask(question);
-  const told: string[] = [];
+  const answers: string[] = [];
   for (let number = 0; number < 20; number += 1) {
     let step = next(prompt);
     const { text = "" } = step;
@@ -75,11 +75,11 @@ function play(question: string, cut: (step: number, text: string) => number = ()
       step = next([...prompt, CONTINUE]);
       // Thoughts that led to words are not thought again.
       expect(step.reasoning).toBeUndefined();
-      told.push(text.slice(0, at) + (step.text ?? ""));
-    } else told.push(text);
+      answers.push(text.slice(0, at) + (step.text ?? ""));
+    } else answers.push(text);
     prompt = withText(prompt, step.text ?? "");
-    if (step.call === undefined) return { told, prompt, last: step };
-    told.push(`[${step.call.tool} ${JSON.stringify(step.call.input)}]`);
+    if (step.call === undefined) return { answers, prompt, last: step };
+    answers.push(`[${step.call.tool} ${JSON.stringify(step.call.input)}]`);
     prompt = withCall(prompt, step.call, resultOf(step.call.tool));
   }
   throw new Error("It never ends.");
@@ -101,7 +101,7 @@ describe("going on", () => {
       fc.property(fc.constantFrom(...QUESTIONS), fc.integer({ min: 0, max: 3 }), fc.nat(), (question, step, seed) => {
         const whole = play(question);
         const cut = (number: number, text: string) => (number === step && text !== "" ? seed % (text.length + 1) : -1);
-        expect(play(question, cut).told).toEqual(whole.told);
+        expect(play(question, cut).answers).toEqual(whole.answers);
       }),
       { numRuns: 500 }
     );
@@ -166,9 +166,9 @@ describe("a decision", () => {
   });
 
   test("is reported once, and a second one that reads the same once more", () => {
-    const told = withText(asked, report(1));
-    expect(next([...told, DECIDED])).toEqual({});
-    const again = withText(withCall([...told, ...ask("Publish note 1.")], publish(1), rejected), "It waits.");
+    const answers = withText(asked, report(1));
+    expect(next([...answers, DECIDED])).toEqual({});
+    const again = withText(withCall([...answers, ...ask("Publish note 1.")], publish(1), rejected), "It waits.");
     expect(next([...again, DECIDED])).toEqual({ text: report(1) });
   });
 });

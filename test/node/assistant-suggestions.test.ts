@@ -213,12 +213,12 @@ test("two publications that are decided at once are both told, and nothing is le
   await Promise.all(decisions);
   await page.settle();
   expect(page.snapshot).toMatchObject({ status: "settled", pendingApprovals: [], error: undefined });
-  const told = page.snapshot.messages.map(paragraphsOf).join("\n");
+  const shownText = page.snapshot.messages.map(paragraphsOf).join("\n");
   for (const [id, text] of [
     [1, "one"],
     [2, "two"]
   ]) {
-    expect(told.split(`note ${id} (“${text}”) is on the board now`)).toHaveLength(2);
+    expect(shownText.split(`note ${id} (“${text}”) is on the board now`)).toHaveLength(2);
   }
   expect(page.snapshot.messages.every(({ parts }) => parts.length > 0)).toBe(true);
 });

@@ -275,7 +275,7 @@ describe("a provider that reuses ids", () => {
         expect(isUnique(calls.map(({ toolCallId }) => toolCallId))).toBe(true);
         expect(ran.length).toBeLessThanOrEqual(1);
         expect(calls[0]).toMatchObject({ input: { what: "one" }, output: "noted one" });
-        // A call that was cut off is told as such; the model may ask for it again.
+        // A call that was cut off is reported as such; the model may ask for it again.
         return [...new Set(calls.map(({ input }) => input.what))];
       }
     });

@@ -109,7 +109,7 @@ export class Network {
 
   /** The server says this to all clients. */
   tell(frame: object): void {
-    for (const socket of this.#sockets) socket.hear(frame);
+    for (const socket of this.#sockets) socket.receive(frame);
   }
 
   /** Time for the next attempt to connect. */
@@ -156,7 +156,7 @@ class HostSocket {
     if (this.#socket && !this.#socket.closed) this.#socket.close(code);
   }
 
-  hear(frame: object): void {
+  receive(frame: object): void {
     if (!this.#isClosed) this.#emit(this.onmessage, { data: textOf(frame) });
   }
 

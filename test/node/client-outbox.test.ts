@@ -37,13 +37,13 @@ class ModelServer {
   #socket: ModelSocket | undefined;
 
   /** Handles the next frames of the connection; all of its own frames reach the client, or none of the last ones. */
-  deliver(count: number, isHeard = true): void {
+  deliver(count: number, isAnswered = true): void {
     const socket = this.#socket;
     if (socket === undefined) return;
     for (let left = Math.min(count, 100); left > 0; left -= 1) {
       const text = socket.wire.shift();
       if (text === undefined) return;
-      this.#handle(JSON.parse(text) as Fields, isHeard ? socket : undefined);
+      this.#handle(JSON.parse(text) as Fields, isAnswered ? socket : undefined);
     }
   }
 
@@ -90,8 +90,8 @@ class ModelServer {
     return true;
   }
 
-  #handle(frame: Fields, hearer: ModelSocket | undefined): void {
-    const say = (type: string, fields: Fields) => hearer && this.#say(type, fields, hearer);
+  #handle(frame: Fields, receiver: ModelSocket | undefined): void {
+    const say = (type: string, fields: Fields) => receiver && this.#say(type, fields, receiver);
     const { id, toolCallId } = frame as Record<string, string>;
     switch (frame["type"]) {
       case "cf_agent_use_chat_request": {
@@ -194,10 +194,10 @@ function act(client: ThinkClient, kind: Act, number: number): string {
 }
 
 const acts = fc.constantFrom<Act>("ask", "answer", "call", "choose", "state");
-type Step = Act | "other" | "cut" | "connect" | { readonly deliver: number; readonly isHeard: boolean };
+type Step = Act | "other" | "cut" | "connect" | { readonly deliver: number; readonly isAnswered: boolean };
 
 const network = fc.oneof(
-  fc.record({ deliver: fc.nat(3), isHeard: fc.boolean() }),
+  fc.record({ deliver: fc.nat(3), isAnswered: fc.boolean() }),
   fc.constantFrom<"cut" | "connect">("cut", "connect")
 );
 
@@ -206,9 +206,9 @@ async function play(steps: readonly Step[]) {
   const done: string[] = [];
   for (const [number, step] of steps.entries()) {
     if (typeof step === "object") {
-      server.deliver(step.deliver, step.isHeard);
+      server.deliver(step.deliver, step.isAnswered);
       // What the server said was lost, and so is the connection.
-      if (!step.isHeard && step.deliver > 0) server.cut();
+      if (!step.isAnswered && step.deliver > 0) server.cut();
     } else if (step === "cut") server.cut();
     else if (step === "other") server.otherAsks(`other ${number}`);
     else if (step === "connect") server.connect();

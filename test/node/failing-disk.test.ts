@@ -1,4 +1,4 @@
-// Who is told what when a write fails or is undone: each test is named after its promise. A trigger in the object's own
+// Who is notified of what when a write fails or is undone: each test is named after its promise. A trigger in the object's own
 // database makes the writes fail, so that everything above SQLite is real.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createTestHost, reply, stall, text, type TestHost, type TestSocket } from "../../src/testing/index.ts";

@@ -79,9 +79,9 @@ describe("a feature in the life of an agent", () => {
         const [, answer] = await messages(host);
         const part = answer?.parts.find(({ type }) => type === "tool-note") as NotePart | undefined;
         const rows = (await (await host.fetch("/agents/holder/a/notes")).json()) as NoteRow[];
-        const isTold = part?.state === "output-available";
+        const isReported = part?.state === "output-available";
         return {
-          rows: rows.length === (isTold ? 1 : 0),
+          rows: rows.length === (isReported ? 1 : 0),
           annotated: part?.output !== "noted milk" || part.approvalDescriptor !== undefined,
           settled: scene.trace.filter((entry) => entry.startsWith("settled")).length <= 1
         };
@@ -120,14 +120,14 @@ describe("a feature in the life of an agent", () => {
 
   test("what it attaches is given to onChatResponse", async () => {
     const seen: ChatResponseResult["attachments"][] = [];
-    class Heard extends Holder {
+    class Listening extends Holder {
       override onChatResponse({ attachments }: ChatResponseResult) {
         seen.push(attachments);
       }
     }
     Object.assign(scene, { script: createScript([reply(text("Hello."))]), features: () => [notes], trace: [] });
-    const host = createTestHost({ agents: { Heard } });
-    await (await host.get(Heard, "a")).saveMessages([user("u", "Hi")]);
+    const host = createTestHost({ agents: { Listening } });
+    await (await host.get(Listening, "a")).saveMessages([user("u", "Hi")]);
     await host.idle();
     expect(seen).toEqual([[{ type: "card", notes: 0 }]]);
   });

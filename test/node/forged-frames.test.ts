@@ -309,7 +309,7 @@ describe("a forged answer is refused, changes nothing, and is never read by the 
     const { host, finish } = await reached(target);
     const [attacker, watcher] = [await connect(host), await connect(host)];
     await host.advance(0);
-    const heard = watcher.frames.length;
+    const receivedCount = watcher.frames.length;
     const before = JSON.stringify(await stored(host));
     const calls = scene.script.calls.length;
     for (const { frame, code } of attacks(target)) {
@@ -320,7 +320,7 @@ describe("a forged answer is refused, changes nothing, and is never read by the 
       expect(refusalsOf(attacker).slice(refused)).toEqual(code === undefined ? [] : [code]);
       expect(JSON.stringify(await stored(host))).toBe(before);
     }
-    expect(watcher.frames).toHaveLength(heard);
+    expect(watcher.frames).toHaveLength(receivedCount);
     expect(scene.script.calls).toHaveLength(calls);
 
     await finish();

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { afterEach, expect, test, vi } from "vitest";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost } from "../../src/testing/index.ts";
-import { Witness } from "../conformance/witness.ts";
+import { HookRecorder } from "../conformance/hook-recorder.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -32,17 +32,17 @@ const question = (id: string, words: string): UIMessage => ({
 
 test("every value that a hook is handed can be cloned, stored and returned over RPC", async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  const host = createTestHost({ agents: { Witness } });
-  const witness = await host.get(Witness, "a");
-  await witness.saveMessages([question("u1", "hello")]);
-  await witness.saveMessages([question("u2", "fail")]);
-  const handed = await witness.handed();
+  const host = createTestHost({ agents: { HookRecorder } });
+  const recorder = await host.get(HookRecorder, "a");
+  await recorder.saveMessages([question("u1", "hello")]);
+  await recorder.saveMessages([question("u2", "fail")]);
+  const handed = await recorder.handed();
   expect(handed.filter(({ problems }) => problems.length > 0)).toEqual([]);
   const hooks = new Set(handed.map(({ hook }) => hook.split(" ")[0]));
   expect([...hooks]).toEqual(expect.arrayContaining([...HOOKS, "onChunk"]));
   expect(handed.some(({ keys }) => keys.includes("signal") || keys.includes("abortSignal"))).toBe(false);
-  expect(await witness.missing()).toBe(0);
-  const returned = await witness.everything();
+  expect(await recorder.missing()).toBe(0);
+  const returned = await recorder.everything();
   expect(returned).toHaveLength(handed.length);
   const response = (returned as { hook: string; value: object }[]).find(({ hook }) => hook === "onChatResponse");
   expect(response?.value).toMatchObject({ status: "completed", attachments: [{ type: "card", title: "Booked" }] });
@@ -51,14 +51,14 @@ test("every value that a hook is handed can be cloned, stored and returned over 
 test("attachments are a list, also when there are none", async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   const seen: unknown[] = [];
-  class Plain extends Witness {
+  class Plain extends HookRecorder {
     override getTools() {
-      return {} as ReturnType<Witness["getTools"]>;
+      return {} as ReturnType<HookRecorder["getTools"]>;
     }
     override getActions() {
-      return {} as ReturnType<Witness["getActions"]>;
+      return {} as ReturnType<HookRecorder["getActions"]>;
     }
-    override onChatResponse({ attachments }: Parameters<Witness["onChatResponse"]>[0]) {
+    override onChatResponse({ attachments }: Parameters<HookRecorder["onChatResponse"]>[0]) {
       seen.push(attachments);
     }
   }
@@ -69,7 +69,7 @@ test("attachments are a list, also when there are none", async () => {
 
 test("the events of a turn always say whether it is a continuation", async () => {
   const events: AgentEvent[] = [];
-  class Observed extends Witness {
+  class Observed extends HookRecorder {
     override observability = { emit: (event: AgentEvent) => void events.push(event) };
     goOn() {
       return this.continueLastTurn();

@@ -49,18 +49,18 @@ class Chat extends Think {
   }
 
   async stream(input: string, options?: ChatOptions) {
-    const heard: string[] = [];
+    const received: string[] = [];
     await this.chat(
       input,
       {
-        onStart: ({ requestId }) => void heard.push(requestId),
-        onEvent: (json) => void heard.push(json),
-        onDone: () => void heard.push("done"),
-        onError: (error) => void heard.push(`error: ${error}`)
+        onStart: ({ requestId }) => void received.push(requestId),
+        onEvent: (json) => void received.push(json),
+        onDone: () => void received.push("done"),
+        onError: (error) => void received.push(`error: ${error}`)
       },
       options
     );
-    return heard;
+    return received;
   }
 
   async work() {
@@ -172,8 +172,8 @@ describe("saveMessages, runTurn and chat under a key", () => {
 });
 
 describe("chat under a key", () => {
-  const words = (heard: readonly string[]) =>
-    heard.flatMap((event) => (event.includes("text-delta") ? [(JSON.parse(event) as { delta: string }).delta] : []));
+  const words = (received: readonly string[]) =>
+    received.flatMap((event) => (event.includes("text-delta") ? [(JSON.parse(event) as { delta: string }).delta] : []));
 
   test("joins a turn that is running and hears all of it", async () => {
     const gate = createGate();

@@ -18,14 +18,14 @@ import { storedMessages, user } from "../kit/messages.ts";
 
 interface Scene {
   script: ReturnType<typeof createScript>;
-  /** What hooks were told. */
-  told: string[];
+  /** What hooks were called with. */
+  reported: string[];
   bodies: unknown[];
   /** Executions of the tool, each until it is let go. */
   runs: PromiseWithResolvers<string>[];
 }
 
-const scene: Scene = { script: createScript([]), told: [], bodies: [], runs: [] };
+const scene: Scene = { script: createScript([]), reported: [], bodies: [], runs: [] };
 
 class Waiter extends Think {
   override workspaceTools = false;
@@ -50,12 +50,12 @@ class Waiter extends Think {
     scene.bodies.push(body);
   }
   override afterToolCall({ toolCallId, ...call }: { toolCallId: string; success: boolean; output?: unknown }) {
-    scene.told.push(`${toolCallId}: ${call.success ? String(call.output) : "failed"}`);
+    scene.reported.push(`${toolCallId}: ${call.success ? String(call.output) : "failed"}`);
   }
 }
 
 async function start(...steps: Step[]) {
-  Object.assign(scene, { script: createScript(steps), told: [], bodies: [], runs: [] });
+  Object.assign(scene, { script: createScript(steps), reported: [], bodies: [], runs: [] });
   const host = createTestHost({ agents: { Waiter } });
   const socket = await host.connect("/agents/waiter/a");
   const stored = async () => (await storedMessages(host, "/agents/waiter/a")) as (UIMessage & { parts: object[] })[];
@@ -70,7 +70,7 @@ test("a tool that ends is told to afterToolCall", async () => {
   await host.idle();
   scene.runs[0]?.resolve("in time");
   await host.idle();
-  expect(scene.told).toEqual(["c1: in time"]);
+  expect(scene.reported).toEqual(["c1: in time"]);
 });
 
 test.each([
@@ -86,11 +86,11 @@ test.each([
   const before = JSON.stringify(await stored());
   scene.runs[0]?.resolve("too late");
   await host.idle();
-  expect(scene.told).toEqual([]);
+  expect(scene.reported).toEqual([]);
   expect(JSON.stringify(await stored())).toBe(before);
   ask(socket, "r2");
   await host.idle();
-  expect(scene.told).toEqual([]);
+  expect(scene.reported).toEqual([]);
   expect(JSON.stringify(scene.script.calls)).not.toContain("too late");
 });
 
@@ -105,7 +105,7 @@ test("the result of an attempt that was overtaken is dropped: the attempt that t
   await host.idle();
   scene.runs[1]?.resolve("counts");
   await host.idle();
-  expect(scene.told).toEqual(["c2: counts"]);
+  expect(scene.reported).toEqual(["c2: counts"]);
   const parts = (await stored()).flatMap((message) => message.parts.filter((part) => "toolCallId" in part));
   expect(parts).toMatchObject([
     { toolCallId: "c1", state: "output-error" },

@@ -56,14 +56,14 @@ export interface Scene {
   failures: Failure[];
   responses: ChatResponseResult[];
   recoveries: ChatRecoveryContext[];
-  /** What a caller of `chat()` was told, and side effects. */
-  heard: string[];
+  /** The callbacks that a caller of `chat()` got, and side effects. */
+  notified: string[];
   effects: string[];
 }
 
 function emptyScene(steps: Steps, settings: Settings): Scene {
   const script = createScript(steps);
-  return { script, settings, events: [], failures: [], responses: [], recoveries: [], heard: [], effects: [] };
+  return { script, settings, events: [], failures: [], responses: [], recoveries: [], notified: [], effects: [] };
 }
 
 export const scene: Scene = emptyScene([], {});
@@ -118,9 +118,9 @@ export class Subject extends Think {
     await this.chat(input, {
       onStart: () => undefined,
       onEvent: () => undefined,
-      onDone: () => void scene.heard.push("done"),
-      onError: (text) => void scene.heard.push(`error: ${text}`),
-      ...(!isPatient && { onInterrupted: () => void scene.heard.push("interrupted") })
+      onDone: () => void scene.notified.push("done"),
+      onError: (text) => void scene.notified.push(`error: ${text}`),
+      ...(!isPatient && { onInterrupted: () => void scene.notified.push("interrupted") })
     });
   }
   async save(input: string) {
@@ -150,8 +150,8 @@ export class Judge extends Subject {
 
 /** The same as a method. */
 export class MethodJudge extends Subject {
-  override classifyChatError(...told: Parameters<Classifier>) {
-    return scene.settings.classify?.(...told);
+  override classifyChatError(...args: Parameters<Classifier>) {
+    return scene.settings.classify?.(...args);
   }
 }
 

@@ -1,4 +1,4 @@
-// Killed at each of its writes and awaits, an agent with MCP servers keeps what it was told: a server that was added is
+// Killed at each of its writes and awaits, an agent with MCP servers keeps what was accepted: a server that was added is
 // there and connects, a login can be finished or started again, and a call is never made twice behind the user's back.
 import { beforeEach, expect, test, vi } from "vitest";
 import { everyCrash, reply, text, toolCall } from "../../src/testing/index.ts";

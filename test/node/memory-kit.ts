@@ -157,7 +157,7 @@ export const shown = (host: TestHost<object>) => storedMessages(host, "/agents/c
 export const lastCall = (): RecordedCall | undefined => scene.script.calls.at(-1);
 
 /** What was said, without the system prompt and without calls. */
-export const heard = (call: RecordedCall | undefined): string[] =>
+export const promptTexts = (call: RecordedCall | undefined): string[] =>
   (call?.prompt ?? []).flatMap(({ role, content }) =>
     role === "system" || typeof content === "string"
       ? []

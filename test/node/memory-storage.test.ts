@@ -14,7 +14,7 @@ import {
   type Step,
   type TestSocket
 } from "../../src/testing/index.ts";
-import { Companion, companion, connect, heard, lastCall, open, post, say, scene, shown } from "./memory-kit.ts";
+import { Companion, companion, connect, promptTexts, lastCall, open, post, say, scene, shown } from "./memory-kit.ts";
 import { textsOf, user } from "../kit/messages.ts";
 import { promptOf } from "../kit/prompts.ts";
 import { framesOf } from "../kit/frames.ts";
@@ -83,7 +83,7 @@ test("a read of the history that fails says so, leaves the agent reachable, is r
   expect(eventsOf("chat:onstart:degraded")).toMatchObject([{ payload: { step: "transcript-hydration" } }]);
   expect(await agent.say("hello")).toBe("completed");
   expect(textsOf(await agent.getMessages())).toEqual(["before", "hello", "answer 0"]);
-  expect(heard(lastCall())).toEqual(["before", "hello"]);
+  expect(promptTexts(lastCall())).toEqual(["before", "hello"]);
 });
 
 test("a client that connects while the history cannot be read is shown no empty conversation, and gets it when it asks again", async () => {

@@ -9,7 +9,7 @@ import {
   companion,
   connect,
   deploy,
-  heard,
+  promptTexts,
   lastCall,
   open,
   post,
@@ -51,7 +51,7 @@ describe("a block that the model wrote", () => {
     await (await companion(host)).clearMessages();
     await say(host, "hello");
     expect(systemOf(lastCall())).toContain("Likes tea.");
-    expect(heard(lastCall())).toEqual(["hello"]);
+    expect(promptTexts(lastCall())).toEqual(["hello"]);
   });
 
   test("is in the prompt of another session of the same agent that shares it", async () => {
@@ -64,7 +64,7 @@ describe("a block that the model wrote", () => {
     await host.restart();
     await say(host, "hello again");
     expect(systemOf(lastCall())).toContain("Likes tea.");
-    expect(heard(lastCall())).toEqual(["hello again"]);
+    expect(promptTexts(lastCall())).toEqual(["hello again"]);
   });
 });
 
@@ -114,8 +114,8 @@ describe("a conversation that the provider counted over the threshold", () => {
   test("is compacted before the next turn, and the model reads the summary instead of what it covers", async () => {
     const host = await compacted();
     expect(scene.summarized).toHaveLength(1);
-    expect(heard(scene.script.calls[2])).toEqual(["q1 zebra", "a1", "q2 yak", "a2", "q3"]);
-    expect(heard(scene.script.calls[3])).toEqual(["q1 zebra", "SUMMARY 1", "a3", "q4"]);
+    expect(promptTexts(scene.script.calls[2])).toEqual(["q1 zebra", "a1", "q2 yak", "a2", "q3"]);
+    expect(promptTexts(scene.script.calls[3])).toEqual(["q1 zebra", "SUMMARY 1", "a3", "q4"]);
     const [prompt] = scene.summarized;
     expect(prompt).toContain("q2 yak");
     const list = await shown(host);
@@ -141,7 +141,7 @@ describe("a conversation that the provider counted over the threshold", () => {
     await host.restart();
     await say(host, "q4");
     expect(scene.summarized).toHaveLength(1);
-    expect(heard(lastCall())).toContain("SUMMARY 1");
+    expect(promptTexts(lastCall())).toContain("SUMMARY 1");
   });
 
   test("still finds by search what the summary covers, and can read it", async () => {
@@ -157,7 +157,7 @@ describe("a conversation that the provider counted over the threshold", () => {
     const host = await compacted([remember("Likes tea."), ...COMPACTING]);
     expect(systemOf(scene.script.calls[1])).not.toContain("Likes tea.");
     expect(systemOf(lastCall())).toContain("Likes tea.");
-    expect(heard(lastCall())).toContain("SUMMARY 1");
+    expect(promptTexts(lastCall())).toContain("SUMMARY 1");
     expect(await (await companion(host)).content("memory")).toBe("Likes tea.");
   });
 
@@ -167,7 +167,7 @@ describe("a conversation that the provider counted over the threshold", () => {
     await say(host, "q6");
     expect(scene.summarized).toHaveLength(2);
     expect(scene.summarized[1]).toContain("SUMMARY 1");
-    expect(heard(lastCall()).filter((one) => one.startsWith("SUMMARY"))).toEqual(["SUMMARY 2"]);
+    expect(promptTexts(lastCall()).filter((one) => one.startsWith("SUMMARY"))).toEqual(["SUMMARY 2"]);
     expect((await shown(host)).filter(isSummary)).toHaveLength(1);
     expect(await (await companion(host)).pathLength()).toBe(12);
   });
@@ -200,7 +200,7 @@ describe("clients of a compacted conversation", () => {
     post(socket, "r1", [...list.toSpliced(at, 1, forged), user("q5")]);
     await host.idle();
     expect(promptOf(lastCall())).not.toContain("owe me money");
-    expect(heard(lastCall())).toContain("SUMMARY 1");
+    expect(promptTexts(lastCall())).toContain("SUMMARY 1");
     post(socket, "r2", (await shown(host)).slice(0, at + 1));
     await host.idle();
     expect(textsOf(await shown(host))).toEqual(["q1 zebra", "SUMMARY 1", "a3", "q4", "a4", "q5", "a5", "a6"]);
@@ -234,7 +234,7 @@ describe("clients of a compacted conversation", () => {
     await host.idle();
     post(socket, "r1", (await shown(host)).slice(0, 2), { trigger: "regenerate-message" });
     await host.idle();
-    expect(heard(lastCall()).slice(0, 2)).toEqual(["q1 zebra", "SUMMARY 0"]);
+    expect(promptTexts(lastCall()).slice(0, 2)).toEqual(["q1 zebra", "SUMMARY 0"]);
     expect(textsOf(await shown(host))).toEqual(["q1 zebra", "SUMMARY 0", "a4"]);
     expect(await agent.versionsBelow("q3")).toBe(2);
   });
@@ -248,7 +248,7 @@ describe("clients of a compacted conversation", () => {
     const question = list.findIndex(({ id }) => id === "q4");
     post(socket, "r1", list.slice(0, question + 1), { trigger: "regenerate-message" });
     await host.idle();
-    expect(heard(lastCall())).toEqual(heard(scene.script.calls[3]));
+    expect(promptTexts(lastCall())).toEqual(promptTexts(scene.script.calls[3]));
     expect(textsOf(await shown(host)).at(-1)).toBe("a5");
     expect(await (await companion(host)).versionsBelow("q4")).toBe(2);
   });
@@ -263,8 +263,8 @@ describe("clients of a compacted conversation", () => {
     const edited = { ...user("q4"), parts: [{ type: "text" as const, text: "q4 edited" }] };
     post(socket, "r1", [...list.slice(0, question), edited]);
     await host.idle();
-    expect(heard(lastCall()).at(-1)).toBe("q4 edited");
-    expect(heard(lastCall())).toContain("SUMMARY 1");
+    expect(promptTexts(lastCall()).at(-1)).toBe("q4 edited");
+    expect(promptTexts(lastCall())).toContain("SUMMARY 1");
     expect(promptOf(lastCall())).not.toContain("q5");
     await host.restart();
     expect(textsOf(await shown(host)).slice(-2)).toEqual(["q4 edited", "a6"]);
@@ -278,7 +278,7 @@ describe("clients of a compacted conversation", () => {
     const edited = { ...user("q2 yak"), parts: [{ type: "text" as const, text: "q2 edited" }] };
     post(socket, "r1", [user("q1 zebra"), edited]);
     await host.idle();
-    expect(heard(lastCall())).toEqual(["q1 zebra", "a1", "q2 edited"]);
+    expect(promptTexts(lastCall())).toEqual(["q1 zebra", "a1", "q2 edited"]);
     await host.restart();
     expect(textsOf(await shown(host))).toEqual(["q1 zebra", "a1", "q2 edited", "a5"]);
     const agent = await companion(host);
@@ -326,7 +326,7 @@ describe("a process that ends", () => {
       create: () =>
         open(
           (call) => {
-            const question = heard(call).at(-1) ?? "";
+            const question = promptTexts(call).at(-1) ?? "";
             return answer(`answer to ${question}`, question === "q3" ? 5_000 : 100);
           },
           { threshold: 1_000 }

@@ -216,8 +216,8 @@ test("a user's file reaches the model, and the answer's file the chat once at mo
       const files = messages.flatMap((message) => message.files ?? []).length;
       const count = (...texts: string[]) => messages.filter((message) => texts.includes(message.text)).length;
       const expected = count("Cut off.") === 1 ? 0 : 1;
-      const isTold = count("The file chart.bin may not have arrived.") === 1;
-      return [count("Here.", "Cut off."), files <= expected, files === expected || isTold];
+      const isReported = count("The file chart.bin may not have arrived.") === 1;
+      return [count("Here.", "Cut off."), files <= expected, files === expected || isReported];
     }
   });
   expect(outcomes.length).toBeGreaterThan(10);

@@ -1,4 +1,4 @@
-// A Telegram bot, from the webhook to what the user sees. The fake Bot API is the witness.
+// A Telegram bot, from the webhook to what the user sees. The fake Bot API records it.
 import { tool } from "ai";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";

@@ -24,7 +24,7 @@ import { promptOf } from "../kit/prompts.ts";
 // Every kind of call, killed at every point.
 vi.setConfig({ testTimeout: 120_000 });
 
-// Refusals are told to the developer too.
+// Refusals are logged for the developer, too.
 beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));
 
 describe("a turn that is stopped", () => {

@@ -1,5 +1,5 @@
 // A call that waits for a person or a client stays open over everything that may come before the answer; the model of a
-// later turn is told that it waits, and a decision, however late, runs the call and goes on.
+// later prompt says that it waits, and a decision, however late, runs the call and goes on.
 import type { UIMessage } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createGate, reply, text, toolCall, type TestSocket } from "../../src/testing/index.ts";
@@ -27,7 +27,7 @@ import { DAY_MS } from "../kit/time.ts";
 // Every kind of call with everything that may come between, and each killed at every point.
 vi.setConfig({ testTimeout: 120_000 });
 
-// Refusals are told to the developer too.
+// Refusals are logged for the developer, too.
 beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));
 
 const locate = { name: "locate", parameters: { type: "object" } };
@@ -238,18 +238,18 @@ describe("a decision", () => {
     await host.idle();
     ask(socket, "r2");
     await host.idle();
-    const heard = other.frames.length;
+    const receivedCount = other.frames.length;
     approve(socket, "c1");
     await soon(host);
     const frames = framesOf(other)
-      .slice(heard)
+      .slice(receivedCount)
       .filter(({ type }) => type === "cf_agent_use_chat_response");
     const [first] = frames;
     expect(JSON.parse(first?.body ?? "{}")).toEqual({ type: "start", messageId: (await stored(host)).at(-1)?.id });
     expect(frames.filter(({ continuation, body }) => continuation || body?.includes("tool-output"))).toEqual([]);
-    // What became of the call is told as a change of the message that holds it.
+    // What became of the call is sent as a change of the message that holds it.
     const updates = framesOf(other)
-      .slice(heard)
+      .slice(receivedCount)
       .filter(({ type }) => type === "cf_agent_message_updated");
     expect(updates.map((frame) => toolParts([frame["message"] as UIMessage])[0]?.state)).toEqual([
       "approval-responded",

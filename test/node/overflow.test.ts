@@ -250,7 +250,7 @@ describe("reactive: every entry", () => {
     const host = open(steps(), reactive());
     await fill(host);
     await (await host.get(Judge, "a")).talk("hi");
-    expect(scene.heard).toEqual(["done"]);
+    expect(scene.notified).toEqual(["done"]);
     expectOne();
   });
 
@@ -268,7 +268,7 @@ describe("reactive: every entry", () => {
     const agent = await host.get(Judge, "a");
     expect(await agent.save("hi")).toBe("error: sorry");
     await agent.talk("hi");
-    expect(scene.heard).toEqual(["error: sorry"]);
+    expect(scene.notified).toEqual(["error: sorry"]);
   });
 
   test("a continuation of the last answer", async () => {
@@ -366,7 +366,7 @@ describe("a process that dies anywhere", () => {
   const isShort = (call: RecordedCall) => promptOf(call).includes("SUMMARY");
   const finish = async (host: Server) => {
     await settleDown(host);
-    // Who was not heard asks again.
+    // A client whose question was lost asks again.
     if (said(await stored(host)).length === 0) await askAgain(host);
   };
   const inspect = async (host: Server) => ({

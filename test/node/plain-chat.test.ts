@@ -259,7 +259,7 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     void left.addToolApprovalResponse({ id, approved: true });
     await settle(host);
     await gate.reached;
-    // The page that decided is told of the outcome before the answer ends.
+    // The page that decided receives the outcome before the answer ends.
     expect(left.status).toBe("streaming");
     expect(JSON.stringify(shown(left.messages).at(-1))).toContain('"output":"paid"');
     const page = network.open({ ...way, messages: await storedMessages(host) });

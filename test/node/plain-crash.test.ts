@@ -98,7 +98,7 @@ function create(steps: Step[]): TestHost<object> {
 /** What must be the same with and without a crash. */
 async function outcome(host: TestHost<object>): Promise<object> {
   const messages = await storedMessages(host);
-  // A call that a death cut off is not run again: its outcome is unknown, and the model is told so.
+  // A call that a death cut off is not run again: its outcome is unknown, and the prompt says so.
   const repeated = effects.length - new Set(effects).size;
   return { roles: messages.map(({ role }) => role), repeated, answer: shown(messages).at(-1)?.at(-1) };
 }

@@ -1,6 +1,6 @@
 // Several kinds of client on one conversation: ours, one of the `cf_agent_*` protocol, and pages with the AI SDK alone over
 // HTTP and over a WebSocket. Whichever of them asks, stops or decides, and also when the process dies, they end with the same messages.
-// A plain page is told of what others do only when it asks: it resumes, or is reloaded.
+// A plain page learns what others do only when it asks: it resumes, or is reloaded.
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { createGate, reply, text, toolCall, type TestHost } from "../../src/testing/index.ts";

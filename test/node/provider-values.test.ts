@@ -51,7 +51,7 @@ class Chat extends Think {
 class Talk {
   readonly #host = createTestHost({ agents: { Chat } });
   #socket: Promise<TestSocket> | undefined;
-  /** What people were told at the end of the newest turn. */
+  /** What clients received at the end of the newest turn. */
   errorText: string | undefined;
 
   /** Asks a model that answers like this; the turn must be over when nothing is left to do. Returns its outcome. */

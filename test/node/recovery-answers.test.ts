@@ -159,8 +159,8 @@ describe("killed around tools", () => {
     await die(host);
     await wake(host);
     expect(scene.effects).toEqual(["hang"]);
-    const told = scene.script.calls[1]?.prompt.at(-1);
-    expect(told).toMatchObject({ role: "tool", content: [{ toolCallId: "c1", output: { type: "error-text" } }] });
+    const reported = scene.script.calls[1]?.prompt.at(-1);
+    expect(reported).toMatchObject({ role: "tool", content: [{ toolCallId: "c1", output: { type: "error-text" } }] });
     expect(toolParts(await stored(host))).toMatchObject([{ toolCallId: "c1", state: "output-error" }]);
     expect(linesOf(await stored(host)).at(-1)).toBe("assistant:Wait. sorry");
   });
@@ -249,15 +249,15 @@ test.each([
   ask(await connect(host), "r1");
   await die(host);
   await wake(host);
-  const told = scene.events.filter(({ type }) => type.startsWith("chat:recovery:"));
-  expect(told.map(({ type }) => type.slice("chat:recovery:".length))).toEqual([
+  const reported = scene.events.filter(({ type }) => type.startsWith("chat:recovery:"));
+  expect(reported.map(({ type }) => type.slice("chat:recovery:".length))).toEqual([
     "detected",
     "attempt",
     "scheduled",
     "completed"
   ]);
   const identity = { incidentId: "r1:u-r1", requestId: "r1", attempt: 1, maxAttempts: 10, recoveryKind: kind };
-  for (const { payload } of told) expect(payload).toEqual(identity);
+  for (const { payload } of reported) expect(payload).toEqual(identity);
 });
 
 test("an answer whose hook was cut off is not run again, and its hook is", async () => {

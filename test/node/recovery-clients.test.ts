@@ -292,7 +292,7 @@ describe("what people do while an answer is being recovered", () => {
 
 describe("a tab that is connected when a turn ends that cannot be answered", () => {
   const terminalMessage = "We could not finish this.";
-  const told = (socket: TestSocket, id: string) =>
+  const endFrames = (socket: TestSocket, id: string) =>
     framesOf(socket).filter(({ type, id: of, done }) => type === "cf_agent_use_chat_response" && of === id && done);
   const failure = { body: terminalMessage, error: true, outcome: "error", messageIds: ["u-r1"] };
 
@@ -308,12 +308,12 @@ describe("a tab that is connected when a turn ends that cannot be answered", () 
     // Both come before the pause is over that quick deaths are followed by.
     const [joining, watching] = [await rejoin(host), await connect(host)];
     await host.idle();
-    expect([joining, watching].map((socket) => told(socket, "r1"))).toEqual([[], []]);
+    expect([joining, watching].map((socket) => endFrames(socket, "r1"))).toEqual([[], []]);
     await settleDown(host);
     expect(eventsOf("chat:recovery:exhausted")).toHaveLength(1);
-    expect(told(watching, "r1")).toMatchObject([failure]);
+    expect(endFrames(watching, "r1")).toMatchObject([failure]);
     expect(endsOf(joining, "r1")).toEqual([`error: ${terminalMessage}`]);
-    // One that waits for a stream, as the published clients do, hears of it where it listens.
+    // One that waits for a stream, as the published clients do, receives it on that stream.
     const offer = framesOf(watching).findLast(({ type }) => type.startsWith("cf_agent_stream_"));
     expect(offer).toMatchObject({ type: "cf_agent_stream_resuming", id: "r1" });
     for (const socket of [joining, watching]) {
@@ -331,8 +331,8 @@ describe("a tab that is connected when a turn ends that cannot be answered", () 
     ask(asking, "r1");
     await settleDown(host);
     expect(eventsOf("chat:recovery:exhausted")).toMatchObject([{ reason: "out_of_memory" }]);
-    expect(told(asking, "r1")).toMatchObject([failure]);
-    expect(told(watching, "r1")).toMatchObject([failure]);
+    expect(endFrames(asking, "r1")).toMatchObject([failure]);
+    expect(endFrames(watching, "r1")).toMatchObject([failure]);
   });
 
   test("is told that it failed for good after a restart, before its first word", async () => {
@@ -347,7 +347,7 @@ describe("a tab that is connected when a turn ends that cannot be answered", () 
     await die(host);
     const socket = await connect(host);
     await settleDown(host);
-    expect(told(socket, "r1")).toMatchObject([failure]);
+    expect(endFrames(socket, "r1")).toMatchObject([failure]);
   });
 
   test("is told that it failed before its first word, also on a connection that is newer than the one it asked on", async () => {
@@ -366,7 +366,7 @@ describe("a tab that is connected when a turn ends that cannot be answered", () 
     await host.idle();
     assembled.resolve();
     await host.idle();
-    expect(told(socket, "r1")).toMatchObject([{ body: "no such model", error: true, outcome: "error" }]);
+    expect(endFrames(socket, "r1")).toMatchObject([{ body: "no such model", error: true, outcome: "error" }]);
   });
 
   test("is told that its request cannot be read any more, and so is one that comes later; the next is answered", async () => {
@@ -385,8 +385,8 @@ describe("a tab that is connected when a turn ends that cannot be answered", () 
     host.sql(Patient, "a", "UPDATE cf_journal SET body = 'garbage' WHERE last = ?", Number(last));
     const socket = await connect(host);
     await settleDown(host);
-    expect(told(socket, "r1")).toMatchObject([{ outcome: "completed" }]);
-    expect(told(socket, "r2")).toMatchObject([
+    expect(endFrames(socket, "r1")).toMatchObject([{ outcome: "completed" }]);
+    expect(endFrames(socket, "r2")).toMatchObject([
       { error: true, outcome: "error", body: "The request could not be read. Please send it again." }
     ]);
     expect(eventsOf("chat:request:failed")).toMatchObject([{ requestId: "r2", stage: "recovery" }]);

@@ -68,7 +68,7 @@ async function killEverywhere({ steps, behaviour, before }: Interrupted) {
         said: linesOf(messages).map((line) => line.trim()),
         calls: toolParts(messages).map(({ toolCallId, state }) => `${toolCallId}:${state}`),
         effects: [...scene.effects],
-        isHeard: scene.responses.length > 0,
+        isNotified: scene.responses.length > 0,
         recovering: recoveringFrames(await rejoin(host))
       };
       outcomes.push(outcome);
@@ -102,8 +102,8 @@ test("killed anywhere, an answer is stored once and whole, and onChatResponse he
     },
     inspect: async (host) => {
       const [, ...answers] = await stored(host);
-      const heard = scene.responses.filter(({ status }) => status === "completed").length;
-      return { answers: answers.map((answer) => textOf(answer).trim()), isHeard: heard >= 1 };
+      const notifiedCount = scene.responses.filter(({ status }) => status === "completed").length;
+      return { answers: answers.map((answer) => textOf(answer).trim()), isNotified: notifiedCount >= 1 };
     },
     points: "both"
   });
@@ -124,7 +124,7 @@ test("a retry, with another question behind it", async () => {
   };
   expect(await killEverywhere({ steps: many(step), before })).toMatchObject({
     said: ["user:u-r1", "assistant:First.", "user:u-r2", "assistant:Second."],
-    isHeard: true,
+    isNotified: true,
     recovering: []
   });
 });

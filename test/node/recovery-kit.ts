@@ -39,11 +39,11 @@ export interface Behaviour {
 export interface Scene {
   script: Script;
   behaviour: Behaviour;
-  /** What `onChatRecovery` was told. */
+  /** What `onChatRecovery` was called with. */
   recoveries: ChatRecoveryContext[];
-  /** What `onExhausted` was told. */
+  /** What `onExhausted` was called with. */
   exhausted: ChatRecoveryExhaustedContext[];
-  /** What `onChatResponse` was told. */
+  /** What `onChatResponse` was called with. */
   responses: ChatResponseResult[];
   events: AgentEvent[];
   /** Side effects, and whatever else a test wants to count. */
@@ -157,10 +157,10 @@ export async function rejoin(host: TestHost<object>): Promise<TestSocket> {
   const known = socket.frames.length;
   const offer = framesOf(socket).findLast(({ type }) => type === "cf_agent_stream_resuming");
   if (offer) accept(offer);
-  let heard = 0;
+  let receivedCount = 0;
   socket.listen((frame) => {
-    heard += 1;
-    if (heard > known) accept(frame as Frame);
+    receivedCount += 1;
+    if (receivedCount > known) accept(frame as Frame);
   });
   await host.idle();
   return socket;
@@ -171,7 +171,7 @@ export const isTerminal =
   ({ type, id: of, done }: Frame): boolean =>
     type === "cf_agent_use_chat_response" && of === id && done === true;
 
-/** How a client was told that a request ended. One that has not yet accepted an offer hears it twice. */
+/** How a client was notified that a request ended. A client that has not yet accepted an offer is notified twice. */
 export const endsOf = (socket: TestSocket, id: string): string[] => [
   ...new Set(
     framesOf(socket)
@@ -180,7 +180,7 @@ export const endsOf = (socket: TestSocket, id: string): string[] => [
   )
 ];
 
-/** Each time clients were told that an answer is being recovered, or no longer is. */
+/** Each time clients were notified that an answer is being recovered, or no longer is. */
 export const recoveringFrames = (socket: TestSocket): (boolean | undefined)[] =>
   framesOf(socket)
     .filter(({ type }) => type === "cf_agent_chat_recovering")

@@ -340,14 +340,14 @@ describe("a model that stays silent", () => {
   });
 
   test("is given up once: a throw of onExhausted hides nothing, a later client is told, a restart repeats nothing", async () => {
-    let told = 0;
+    let notices = 0;
     const { host, socket } = await start(silences, {
       stallMs: MINUTE,
       recovery: {
         maxAttempts: 1,
         terminalMessage,
         onExhausted: () => {
-          told += 1;
+          notices += 1;
           throw new Error("a bug");
         }
       }
@@ -363,7 +363,7 @@ describe("a model that stays silent", () => {
     later.send({ type: "cf_agent_stream_resume_ack", id: "r1" });
     await host.idle();
     expect(endsOf(later, "r1")).toEqual([`error: ${terminalMessage}`]);
-    expect(told).toBe(1);
+    expect(notices).toBe(1);
     expect(scene.script.callCount).toBe(calls);
     expect(eventsOf("chat:recovery:exhausted")).toHaveLength(1);
   });
@@ -405,7 +405,7 @@ describe("without recovery", () => {
     const talking = agent.talk("hi");
     await host.advance(WINDOW);
     await talking;
-    expect(scene.heard).toEqual(["error: sorry"]);
+    expect(scene.notified).toEqual(["error: sorry"]);
     const saving = agent.save("again");
     await host.advance(WINDOW);
     expect(await saving).toBe("error: sorry");
@@ -421,7 +421,7 @@ describe("server code that waits for the turn", () => {
     await host.advance(WINDOW + PAUSE);
     await talking;
     await host.idle();
-    expect(scene.heard).toEqual(["interrupted"]);
+    expect(scene.notified).toEqual(["interrupted"]);
     expect(said(await stored(host)).at(-1)).toBe("assistant:half and half");
   });
 
@@ -430,7 +430,7 @@ describe("server code that waits for the turn", () => {
     const talking = (await host.get(Judge, "a")).talk("hi", true);
     await host.advance(WINDOW + PAUSE);
     await talking;
-    expect(scene.heard).toEqual(["done"]);
+    expect(scene.notified).toEqual(["done"]);
   });
 
   test("saveMessages resolves completed after one silence, and with the terminal message after too many", async () => {

@@ -103,8 +103,8 @@ describe(`${RESTARTS} restarts in a minute, during one turn`, () => {
           return "done";
         }
       });
-      const isTold = (call: RecordedCall) => call.prompt.at(-1)?.role === "tool";
-      const step: Step = (call) => (isTold(call) ? reply(text("I leave it.")) : reply(toolCall("work", {})));
+      const hasResult = (call: RecordedCall) => call.prompt.at(-1)?.role === "tool";
+      const step: Step = (call) => (hasResult(call) ? reply(text("I leave it.")) : reply(toolCall("work", {})));
       const host = open(Array<Step>(60).fill(step), { tools: () => ({ work }) });
       ask(await connect(host), "r1");
       await storm(host, withClient);

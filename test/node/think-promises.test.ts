@@ -75,25 +75,25 @@ class Actor extends Think {
     return this.continueLastTurn();
   }
   async talkBadly(input: string) {
-    const heard: string[] = [];
+    const notified: string[] = [];
     await this.chat(input, {
-      onStart: () => void heard.push("start"),
+      onStart: () => void notified.push("start"),
       onEvent: (json) => (json.includes("half") ? Promise.reject(new Error("the caller is gone")) : undefined),
-      onDone: () => void heard.push("done"),
-      onError: () => void heard.push("error")
+      onDone: () => void notified.push("done"),
+      onError: () => void notified.push("error")
     });
-    return heard;
+    return notified;
   }
   async talk(input: string) {
-    const heard: string[] = [];
+    const notified: string[] = [];
     const callback: StreamCallback = {
-      onStart: () => void heard.push("start"),
-      onEvent: () => void (heard.at(-1) === "event" || heard.push("event")),
-      onDone: () => void heard.push("done"),
-      onError: () => void heard.push("error")
+      onStart: () => void notified.push("start"),
+      onEvent: () => void (notified.at(-1) === "event" || notified.push("event")),
+      onDone: () => void notified.push("done"),
+      onError: () => void notified.push("error")
     };
     await this.chat(input, callback);
-    return heard;
+    return notified;
   }
 }
 

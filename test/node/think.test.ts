@@ -65,7 +65,7 @@ class Chat extends Think {
     this.responses.push(result.status);
   }
 
-  heard() {
+  readResponses() {
     return this.responses;
   }
 }
@@ -220,7 +220,7 @@ describe("programmatic turns", () => {
     const chat = await host.get(Chat, "a");
     expect(await chat.saveMessages([user("u1")])).toMatchObject({ status: "completed" });
     expect(linesOf(await stored(host))).toEqual(["user:u1", "assistant:one"]);
-    expect(await chat.heard()).toEqual(["completed"]);
+    expect(await chat.readResponses()).toEqual(["completed"]);
   });
 });
 

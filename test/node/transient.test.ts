@@ -228,7 +228,7 @@ describe("during a pause", () => {
     const staying = agent.talk("two", true);
     await host.advance(5 * SECOND);
     await staying;
-    expect(scene.heard).toEqual(["interrupted", "done"]);
+    expect(scene.notified).toEqual(["interrupted", "done"]);
     const saving = agent.save("three");
     await host.advance(5 * SECOND);
     expect(await saving).toBe("completed");

@@ -1,4 +1,4 @@
-// Exceptions in the middle of a turn, wherever they come from: the turn fails once, its client is told once and learns
+// Exceptions in the middle of a turn, wherever they come from: the turn fails once, its client is notified once and learns
 // nothing internal, and the conversation goes on. The suite runs on both majors of the SDK.
 import { tool, type LanguageModel, type ToolSet, type UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-// What workflows are told, and for how long it is kept: guards that only hard use would miss.
+// What workflows are sent, and for how long it is kept: guards that only hard use would miss.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { DatabaseSync } from "node:sqlite";
 import { createTables, MemorySql } from "../../src/journal/memory-sql.test-support.ts";

@@ -1,5 +1,5 @@
 // A workflow binding without a platform: instances and finished steps are kept here, outside the host's process, and
-// unfinished instances run again from the top when told to, as the platform does after it lost them.
+// unfinished instances run again from the top on request, as the platform does after it lost them.
 import type { WorkflowEvent, WorkflowStep } from "../../src/testing/inprocess/platform.ts";
 import type { TestHost } from "../../src/testing/index.ts";
 

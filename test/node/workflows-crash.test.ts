@@ -36,7 +36,7 @@ async function outcome(host: TestHost<unknown>, path: string[]) {
   return {
     instances: [...platformOf(host).instances.values()].map(({ id, status, params }) => ({ id, status, params })),
     record: [record.status, record.isCreated, record.error],
-    told: [...new Set((await library.below(path, "entries")) as string[])],
+    entries: [...new Set((await library.below(path, "entries")) as string[])],
     shelf: await library.below(path, "shelf")
   };
 }

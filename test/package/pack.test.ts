@@ -191,9 +191,9 @@ describe("the packed package", () => {
     expect(stdout).toContain("--dry-run: exiting now");
     expect(stdout + stderr).not.toMatch(/warning|error|could not resolve/i);
 
-    const told: string[] = [];
-    const tell = (text: string) => void told.push(text);
-    const logger = { ...createLogger("silent"), warn: tell, warnOnce: tell, error: tell };
+    const reported: string[] = [];
+    const report = (text: string) => void reported.push(text);
+    const logger = { ...createLogger("silent"), warn: report, warnOnce: report, error: report };
     const builder = await createBuilder({
       root: packed.project,
       configFile: false,
@@ -201,7 +201,7 @@ describe("the packed package", () => {
       plugins: [cloudflare({ inspectorPort: false, persistState: false })]
     });
     await builder.buildApp();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     const built = join(packed.project, "dist", "thinker");
     const sizes = readdirSync(built, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
     console.log(

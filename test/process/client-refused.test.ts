@@ -1,4 +1,4 @@
-// What a client is told when it is not let in, over real sockets against a real workerd: with Node's own WebSocket, where
+// What a client receives when it is refused, over real sockets against a real workerd: with Node's own WebSocket, where
 // a failed handshake fires an error and nothing else, and with that of the package "ws".
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import WS from "ws";

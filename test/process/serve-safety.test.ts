@@ -15,12 +15,12 @@ let project: ServedProject;
 beforeAll(async () => {
   project = new ServedProject();
   project.installWorkerd();
-  const entry = fileURLToPath(new URL("./fixtures/desk-worker.ts", import.meta.url));
+  const entry = fileURLToPath(new URL("./fixtures/notes-worker.ts", import.meta.url));
   await bundleWorker({ entry, outputFile: join(project.folder, "worker.js") });
 });
 
 const serve = (data: string, ...args: string[]) =>
-  project.serve(["worker.js", "--objects", "Desk,Drawer", "--data", data, ...args]);
+  project.serve(["worker.js", "--objects", "Notes,Empty", "--data", data, ...args]);
 
 interface Sent {
   path?: string;
@@ -28,7 +28,7 @@ interface Sent {
   headers?: Record<string, string>;
 }
 
-async function send(run: ServeRun, { path = "/agents/desk/a", method = "GET", headers = {} }: Sent): Promise<number> {
+async function send(run: ServeRun, { path = "/agents/notes/a", method = "GET", headers = {} }: Sent): Promise<number> {
   const asked = request((await run.url()) + path, { method, headers }).end();
   const [answer] = (await once(asked, "response")) as [IncomingMessage];
   answer.resume();
@@ -37,7 +37,7 @@ async function send(run: ServeRun, { path = "/agents/desk/a", method = "GET", he
 
 /** 101, or the status with which the upgrade was refused. */
 async function upgrade(run: ServeRun, headers: Record<string, string>): Promise<number> {
-  const socket = new WebSocket(`${(await run.url()).replace("http", "ws")}/agents/desk/a`, { headers });
+  const socket = new WebSocket(`${(await run.url()).replace("http", "ws")}/agents/notes/a`, { headers });
   return new Promise((resolve) => {
     socket.once("open", () => resolve(101));
     socket.once("unexpected-response", (_request, answer: IncomingMessage) => resolve(answer.statusCode ?? 0));
@@ -89,13 +89,13 @@ describe("strangers", () => {
     }
     expect(tried).toBe(20);
     await run.says(/Refused a request of a page of "https:\/\/evil\.example".*allowedOrigins/);
-    expect(await run.json("/agents/desk/a")).toBe(0);
+    expect(await run.json("/agents/notes/a")).toBe(0);
     const own = await run.url();
     for (const origin of [undefined, own, "http://localhost:5173"]) {
       const headers: Record<string, string> = origin === undefined ? {} : { Origin: origin };
       expect([await upgrade(run, headers), await send(run, { method: "POST", headers })]).toEqual([101, 200]);
     }
-    expect(await run.json("/agents/desk/a")).toBe(3);
+    expect(await run.json("/agents/notes/a")).toBe(3);
     await stop(run);
   });
 
@@ -144,10 +144,10 @@ describe("mistakes", () => {
   });
 
   test("a class that the build does not export is refused, with those it exports, before the data is touched", async () => {
-    const output = await refusal(project.serve(["worker.js", "--objects", "Desk,Dekc", "--data", "data-class"]));
+    const output = await refusal(project.serve(["worker.js", "--objects", "Notes,Notse", "--data", "data-class"]));
     expect(output).toBe(
-      "The build does not export the class Dekc given with --objects.\n" +
-        "Classes of Durable Objects it exports: Desk, Drawer. Class names must survive the bundler.\n"
+      "The build does not export the class Notse given with --objects.\n" +
+        "Classes of Durable Objects it exports: Notes, Empty. Class names must survive the bundler.\n"
     );
     expect(existsSync(join(project.folder, "data-class"))).toBe(false);
   });
@@ -155,14 +155,14 @@ describe("mistakes", () => {
   test("without --objects the classes that were found are listed", async () => {
     const run = project.serve(["worker.js", "--data", "data-unbound"]);
     expect(await (await run.fetch("/")).text()).toBe("no agent");
-    expect(run.output).toContain("The build exports: Desk, Drawer. Bind with --objects Desk,Drawer\n");
+    expect(run.output).toContain("The build exports: Notes, Empty. Bind with --objects Notes,Empty\n");
     await stop(run);
   });
 
   test("a second Ctrl-C does not wait for open sockets", async () => {
     const graceMs = 8_000;
     const run = serve("data-hurry", "--grace", String(graceMs / 1000));
-    const socket = new WebSocket(`${(await run.url()).replace("http", "ws")}/agents/desk/a`);
+    const socket = new WebSocket(`${(await run.url()).replace("http", "ws")}/agents/notes/a`);
     await once(socket, "open");
     socket.on("error", () => undefined);
     run.child.kill("SIGINT");
@@ -180,14 +180,14 @@ describe("a write-ahead log", () => {
   async function killed(data: string, end: "workerd" | "all"): Promise<string> {
     const run = serve(data, "--grace", "0");
     for (let count = 1; count <= 3; count += 1) {
-      expect(await (await run.fetch("/agents/desk/a", { method: "POST" })).json()).toBe(count);
+      expect(await (await run.fetch("/agents/notes/a", { method: "POST" })).json()).toBe(count);
     }
     const [pid] = run.workerds();
     // Stopped without grace, the supervisor kills workerd and ends by itself.
     run.child.kill(end === "all" ? "SIGKILL" : "SIGTERM");
     await run.ended;
     await expect.poll(() => isAlive(pid!), PATIENCE).toBe(false);
-    const folder = join(project.folder, data, "everthink-Desk");
+    const folder = join(project.folder, data, "everthink-Notes");
     const name = readdirSync(folder).find((one) => /^[0-9a-f]{64}\.sqlite-wal$/.test(one)) ?? "none";
     // The last thing a run leaves, whichever process writes it.
     const list = join(project.folder, data, ".everthink", "open-logs");
@@ -198,12 +198,12 @@ describe("a write-ahead log", () => {
   /** What the next start says and how much is left. */
   async function restarted(data: string): Promise<{ output: string; count: unknown }> {
     const run = serve(data, "--grace", "0");
-    const count = await run.json("/agents/desk/a");
+    const count = await run.json("/agents/notes/a");
     await stop(run);
     return { output: run.output, count };
   }
 
-  const LOST = /Data may be lost: everthink-Desk\/[0-9a-f]{64}\.sqlite-wal is (missing|damaged)\./;
+  const LOST = /Data may be lost: everthink-Notes\/[0-9a-f]{64}\.sqlite-wal is (missing|damaged)\./;
 
   test.each(["workerd", "all"] as const)(
     "that is intact gives back every commit, without a word (%s killed)",

@@ -57,7 +57,7 @@ async function call(url: string, method: string, args: unknown[]): Promise<unkno
   });
 }
 
-/** The titles of the conversations a page is told of when it connects. */
+/** The titles of the conversations that a page receives when it connects. */
 async function titles(url: string): Promise<string[]> {
   const socket = new WebSocket(`${url.replace("http", "ws")}/agents/directory/main`);
   return new Promise((resolve, reject) => {

@@ -29,12 +29,12 @@ export class Captain extends Think {
 export class Sailor extends Captain {}
 
 function answer({ prompt, lastUserText = "" }: RecordedCall): Answer {
-  const heard = prompt.flatMap((message) =>
+  const results = prompt.flatMap((message) =>
     message.role === "tool"
       ? message.content.flatMap((part) => (part.type === "tool-result" ? [JSON.stringify(part.output.value)] : []))
       : []
   );
-  if (heard.length > 0) return reply(text(`heard ${heard.join(" and ")}`));
+  if (results.length > 0) return reply(text(`heard ${results.join(" and ")}`));
   const [word, ...rest] = lastUserText.split(" ");
   if (word === "wait") return reply(text("waiting"), stall());
   if (word !== "down") return reply(text("aye"));

@@ -57,15 +57,15 @@ test("a transaction that user code opens around ours is followed to its end, whe
   await inside(stub, (_room, { storage }) => {
     const sql = openSql(storage);
     sql.run("CREATE TABLE u (n INTEGER)");
-    const told: string[] = [];
+    const notified: string[] = [];
     const write = (n: number) =>
       sql.transaction(() => {
         sql.run("INSERT INTO u VALUES (?)", n);
-        sql.afterTransaction({ committed: () => told.push(`${n}`), undone: () => told.push(`${n} undone`) });
+        sql.afterTransaction({ committed: () => notified.push(`${n}`), undone: () => notified.push(`${n} undone`) });
       });
     storage.transactionSync(() => {
       write(1);
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
     });
     const failing = () =>
       storage.transactionSync(() => {
@@ -73,7 +73,7 @@ test("a transaction that user code opens around ours is followed to its end, whe
         throw new Error("back");
       });
     expect(failing).toThrow("back");
-    expect(told).toEqual(["1", "2 undone"]);
+    expect(notified).toEqual(["1", "2 undone"]);
     expect(sql.all("SELECT n FROM u")).toEqual([{ n: 1 }]);
   });
 });

@@ -127,7 +127,7 @@ test("no stack, path or message of a failure reaches a client", async () => {
   expect(socket.frames.at(-1)).toEqual({ error: "Internal Server Error" });
   const wire = JSON.stringify(socket.frames);
   for (const secret of ["secret", ".ts", " at ", "stack"]) expect(wire).not.toContain(secret);
-  // The operator is told what the client is not.
+  // The log has what the client does not receive.
   expect(log.mock.calls.flat().some((part) => part instanceof Error && part.message === "secret stack")).toBe(true);
   log.mockRestore();
 });

@@ -2,7 +2,7 @@ import { routeAgentRequest } from "../../src/agent/index.ts";
 
 export { Room, Member, Marked, MarkedChild } from "../conformance/agents.ts";
 export { Library, Importer } from "../conformance/workflow-agents.ts";
-export { Witness } from "../conformance/witness.ts";
+export { HookRecorder } from "../conformance/hook-recorder.ts";
 export { Bot } from "./bot.ts";
 export { Clerk } from "./clerk.ts";
 export { Programmer } from "./coder.ts";

@@ -7,7 +7,7 @@ import { runtimeOf } from "../../src/agent/runtime.ts";
 import { ALL_TABLES } from "../../src/testing/stored-tables.ts";
 import type { Marked, Room } from "../conformance/agents.ts";
 import type { ImportParams, Library } from "../conformance/workflow-agents.ts";
-import type { Witness } from "../conformance/witness.ts";
+import type { HookRecorder } from "../conformance/hook-recorder.ts";
 import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
 import type { Librarian } from "./librarian.ts";
@@ -23,7 +23,7 @@ export interface TestEnv {
   Room: DurableObjectNamespace<Room>;
   Clerk: DurableObjectNamespace<Clerk>;
   Talker: DurableObjectNamespace<Talker>;
-  Witness: DurableObjectNamespace<Witness>;
+  HookRecorder: DurableObjectNamespace<HookRecorder>;
   Librarian: DurableObjectNamespace<Librarian>;
   Captain: DurableObjectNamespace<Captain>;
   Harbour: DurableObjectNamespace<Harbour>;

@@ -108,7 +108,7 @@ export const namesEverything: Scenario = {
     await visitor.ask("Please fail on purpose.");
     await visitor.button("Try again").waitFor();
     await state("failed");
-    await visitor.askAndHear("Show me some markdown.");
+    await visitor.askAndWait("Show me some markdown.");
     await state("markdown");
     await page
       .getByRole("button", { name: /^Delete / })

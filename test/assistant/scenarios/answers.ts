@@ -63,7 +63,7 @@ async function statusesOf({ page }: Visitor): Promise<() => Promise<string[]>> {
 export const rendersMarkdown: Scenario = {
   name: "an answer in Markdown is shown as table, code, quote, list and link, and nothing of its marks is left",
   async play({ visitor, server }) {
-    const answer = await visitor.askAndHear("Show me some markdown.");
+    const answer = await visitor.askAndWait("Show me some markdown.");
     await answer.getByRole("heading", { name: "The light characteristics of three towers" }).waitFor();
     expect(await answer.getByRole("row").count()).toBe(4);
     expect(await answer.getByRole("blockquote").count()).toBe(1);

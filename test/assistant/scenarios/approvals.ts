@@ -17,7 +17,7 @@ const approves: Scenario = {
     await visitor.isSettled();
     expect(await visitor.answers.count()).toBe(1);
     expect(await card.getByRole("button", { name: "Approve" }).count()).toBe(0);
-    await visitor.askAndHear("List my notes");
+    await visitor.askAndWait("List my notes");
     await visitor.answerHas("There are no notes yet.");
   }
 };
@@ -29,41 +29,41 @@ export const rejects: Scenario = {
     await visitor.tool("delete_note").getByRole("button", { name: "Reject" }).click();
     await visitor.answerHas("was not deleted");
     await visitor.isSettled();
-    await visitor.askAndHear("List my notes");
+    await visitor.askAndWait("List my notes");
     await visitor.answerHas("buy oil for the lamp");
   }
 };
 
 const parks: Scenario = {
   name: "a parked action outlives its tab and its process, is approved by another person, and takes effect exactly once",
-  async play({ visitor, server, somebodyElse }) {
+  async play({ visitor, server, anotherVisitor }) {
     const text = `the lamp of ${crypto.randomUUID().slice(0, 8)} is lit`;
     await visitor.ask(`Take a note that says "${text}", then publish it on the board.`);
     await visitor.tool("publish_note").getByRole("button", { name: "Approve" }).waitFor();
     await visitor.answerHas("waits for somebody's decision");
     await visitor.panel.getByText("publish_note waits for a decision").waitFor();
     const path = new URL(visitor.page.url()).pathname;
-    const witness = await somebodyElse();
-    await witness.newConversation();
+    const observer = await anotherVisitor();
+    await observer.newConversation();
     await visitor.page.close();
 
     const pid = server.workerd();
-    await witness.pullThePlug();
+    await observer.pullThePlug();
     await eventually(() => server.workerd()).satisfy((now: number | undefined) => now !== undefined && now !== pid);
-    await witness.isConnected();
+    await observer.isConnected();
     // The conversation that waits is in no one's way.
-    await witness.askAndHear("What is 6*7?");
-    await witness.answerHas("42");
-    expect(await witness.board.getByText(text).count()).toBe(0);
+    await observer.askAndWait("What is 6*7?");
+    await observer.answerHas("42");
+    expect(await observer.board.getByText(text).count()).toBe(0);
 
-    const decider = await somebodyElse();
+    const decider = await anotherVisitor();
     await decider.page.goto(server.url + path);
     const card = decider.tool("publish_note");
     await card.getByText("Publish this note on the board").waitFor();
     await decider.photograph("parked");
     await card.getByRole("button", { name: "Approve" }).click();
     await decider.board.getByText(text).waitFor();
-    await witness.board.getByText(text).waitFor();
+    await observer.board.getByText(text).waitFor();
     await decider.answerHas("is on the board now");
     await decider.isSettled();
     await decider.photograph("parked-board");
@@ -100,7 +100,7 @@ const waitsInLine: Scenario = {
       await visitor.counts(visitor.answers, before + 1);
       await visitor.answerHas("waits for somebody's decision");
     }
-    await visitor.askAndHear("What is 6*7?");
+    await visitor.askAndWait("What is 6*7?");
     const bar = visitor.page.getByRole("list", { name: "Waiting for your decision" });
     const others = bar.getByRole("button", { name: "1 more decision waits" });
     await others.waitFor();

@@ -6,7 +6,7 @@ export const keepsConversations: Scenario = {
   name: "conversations are made, renamed and deleted with a question first, in every tab, and the back button goes back",
   async play({ visitor, anotherTab }) {
     const firstTitle = `What is 1+1? ${crypto.randomUUID().slice(0, 8)}`;
-    await visitor.askAndHear(firstTitle);
+    await visitor.askAndWait(firstTitle);
     const first = visitor.conversationId;
     await visitor.conversations.getByRole("link", { name: firstTitle }).waitFor();
     const other = await anotherTab();
@@ -42,7 +42,7 @@ export const keepsConversations: Scenario = {
 
 export const reusesTheUnused: Scenario = {
   name: "a new conversation that was not used yet is used by every visitor who wants one, and is listed once",
-  async play({ visitor, anotherTab, somebodyElse }) {
+  async play({ visitor, anotherTab, anotherVisitor }) {
     const unused = visitor.conversations.getByRole("link", { name: "New conversation", exact: true });
     const empty = visitor.conversationId;
     expect(await visitor.newConversation()).toBe(empty);
@@ -51,14 +51,14 @@ export const reusesTheUnused: Scenario = {
     expect(await other.newConversation()).toBe(empty);
     expect(await unused.count()).toBe(1);
 
-    await visitor.askAndHear(`What is 3+4? ${crypto.randomUUID().slice(0, 8)}`);
+    await visitor.askAndWait(`What is 3+4? ${crypto.randomUUID().slice(0, 8)}`);
     await visitor.counts(unused, 0);
     const next = await visitor.newConversation();
     expect(next).not.toBe(empty);
     // A visitor whose conversation is in use is led to the one that is not.
     await other.answer.waitFor();
     expect(await other.newConversation()).toBe(next);
-    const stranger = await somebodyElse();
+    const stranger = await anotherVisitor();
     expect(await stranger.newConversation()).toBe(next);
     await visitor.counts(unused, 1);
   }
@@ -75,7 +75,7 @@ export const showsTheUnderneath: Scenario = {
     expect(await visitor.answer.getAttribute("aria-busy")).toBe("true");
     await visitor.button("Stop").click();
     await visitor.isSettled();
-    await visitor.askAndHear("What is 6*7?");
+    await visitor.askAndWait("What is 6*7?");
     for (const hook of ["beforeStep", "beforeToolCall", "afterToolCall", "onStepFinish", "onChatResponse"]) {
       await notes.getByText(hook, { exact: true }).first().waitFor();
     }

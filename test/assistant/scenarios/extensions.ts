@@ -19,7 +19,7 @@ export const writesATool: Scenario = {
     await visitor.answerHas("Version 1.0.0 of my tool is loaded.");
     await visitor.isSettled();
     await visitor.reload();
-    await visitor.askAndHear(USE);
+    await visitor.askAndWait(USE);
     await visitor.answerHas("is force 6.");
     await visitor.ask("Improve your tool.");
     await asked().getByText('Replace the extension "wind" 1.0.0 by 1.1.0').waitFor();
@@ -30,7 +30,7 @@ export const writesATool: Scenario = {
     await asked().getByRole("button", { name: "Approve" }).click();
     await visitor.answerHas("Version 1.1.0 of my tool is loaded.");
     await visitor.isSettled();
-    await visitor.askAndHear(USE);
+    await visitor.askAndWait(USE);
     await visitor.answerHas("is force 6, a strong breeze.");
   }
 };

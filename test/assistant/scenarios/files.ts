@@ -76,7 +76,7 @@ export const takesFiles: Scenario = {
     await visitor.reload();
     await row(visitor, "log #1.txt").click();
     await files(visitor).getByText("storm at dawn").waitFor();
-    await visitor.askAndHear("Run `tr a-z A-Z < '/log #1.txt'`");
+    await visitor.askAndWait("Run `tr a-z A-Z < '/log #1.txt'`");
     await visitor.answerHas("STORM AT DAWN");
   }
 };
@@ -88,7 +88,7 @@ export const filesOnAPhone: Scenario = {
   async play({ visitor }) {
     await visitor.button("Show conversations").tap();
     await visitor.newConversation();
-    await visitor.askAndHear("Write a packing list into a file.");
+    await visitor.askAndWait("Write a packing list into a file.");
     await visitor.button("Show what happens underneath").tap();
     // A tap on a sheet that still rises misses.
     await eventually(() => endOf(visitor.panel)).toBe(PHONE.viewport.height);

@@ -6,8 +6,8 @@ import { eventually, type Visitor } from "../visitor.ts";
 export const remembers: Scenario = {
   name: "what it was told to remember it knows in a later answer, also after the process was killed",
   async play({ visitor, server }) {
-    await visitor.askAndHear("Remember that my boat is called Aurora.");
-    await visitor.askAndHear("What do you remember?");
+    await visitor.askAndWait("Remember that my boat is called Aurora.");
+    await visitor.askAndWait("What do you remember?");
     await visitor.answer.getByRole("listitem").filter({ hasText: "my boat is called Aurora" }).waitFor();
     const pid = server.workerd();
     await visitor.pullThePlug();
@@ -16,7 +16,7 @@ export const remembers: Scenario = {
     // No tokens are counted for a page that was not open.
     await visitor.reload();
     await visitor.counts(visitor.panel.getByText("none since opened"), 2);
-    await visitor.askAndHear("What do you remember?");
+    await visitor.askAndWait("What do you remember?");
     await visitor.answer.getByRole("listitem").filter({ hasText: "my boat is called Aurora" }).waitFor();
   }
 };
@@ -49,7 +49,7 @@ export const fails: Scenario = {
     await visitor.counts(visitor.panel.getByText("onChatError", { exact: true }), 2);
     await error.waitFor();
     await eventually(async () => (await said()).filter((text) => text === FAILURE_ALOUD).length).toBe(2);
-    await visitor.askAndHear("Hello");
+    await visitor.askAndWait("Hello");
     await visitor.answerHas("Hello!");
     expect(await error.count()).toBe(0);
     await eventually(async () => (await said()).at(-1)).toMatch(/^Hello!/);
@@ -89,7 +89,7 @@ async function letIn({ page }: Visitor): Promise<void> {
 export const saysWhyNotConnected: Scenario = {
   name: "a page that is not let in says why, in the server's words, and goes on when it is",
   async play({ visitor }) {
-    await visitor.askAndHear("Hello");
+    await visitor.askAndWait("Hello");
     await shutOut(visitor);
     // The browser complains about sockets that do not open, as about a server that is gone.
     visitor.hasPulledThePlug = true;
@@ -103,7 +103,7 @@ export const saysWhyNotConnected: Scenario = {
     await visitor.counts(line, 0);
     // The list of conversations is back as well.
     await visitor.conversations.getByRole("link").first().waitFor();
-    await visitor.askAndHear("Hello again");
+    await visitor.askAndWait("Hello again");
   }
 };
 

@@ -21,9 +21,9 @@ export const fitsAPhone: Scenario = {
     await visitor.newConversation();
     await fits(visitor);
     await visitor.photograph("phone-empty");
-    await visitor.askAndHear("Show me some markdown.");
+    await visitor.askAndWait("Show me some markdown.");
     await fits(visitor);
-    await visitor.askAndHear("Think it through: how many days are left until New Year?");
+    await visitor.askAndWait("Think it through: how many days are left until New Year?");
     await fits(visitor);
     await visitor.photograph("phone");
     expect(await crowded(visitor)).toEqual([]);

@@ -27,7 +27,7 @@ export const sendsPictures: Scenario = {
     await visitor.counts(waiting.getByRole("img"), 2);
     await visitor.photograph("attached");
 
-    await visitor.askAndHear("What do you see?");
+    await visitor.askAndWait("What do you see?");
     await visitor.answerHas("I got 2 pictures");
     expect(await waiting.count()).toBe(0);
     await areShown(visitor);

@@ -42,7 +42,7 @@ const waits: Scenario = {
     await visitor.isSettled();
     await eventually(() => calls.allInnerTexts()).satisfy((texts: string[]) => /done/.test(texts[2] ?? ""));
     await visitor.photograph("program-ended");
-    await visitor.askAndHear("List my notes");
+    await visitor.askAndWait("List my notes");
     await visitor.answerHas(text);
     expect(await visitor.board.getByText(text).count()).toBe(1);
   }

@@ -45,7 +45,7 @@ export const usesServers: Scenario = {
     await panel.getByRole("alert").getByText("Blocked URL").waitFor();
     await add(visitor, library.url);
     await panel.getByText("2 tools").waitFor();
-    await visitor.askAndHear('Use search with "Emma"');
+    await visitor.askAndWait('Use search with "Emma"');
     await visitor.answerHas("It says: Emma is on the shelf.");
 
     await visitor.ask('Use give_away with "Emma"');
@@ -65,7 +65,7 @@ export const usesServers: Scenario = {
     await panel.getByRole("radiogroup", { name: "What may happen with give_away" }).getByLabel("ask").focus();
     await page.keyboard.press("ArrowRight");
     await panel.locator("li[data-hidden]").getByText("give_away").waitFor();
-    await visitor.askAndHear('Use give_away with "Persuasion"');
+    await visitor.askAndWait('Use give_away with "Persuasion"');
     await visitor.answerHas("I am the built-in offline model");
     expect(library.lent).toEqual(["Emma"]);
     await visitor.photograph("mcp-servers");
@@ -93,11 +93,11 @@ export const logsIn: Scenario = {
     const [popup] = await Promise.all([page.waitForEvent("popup"), login.click()]);
     if (!popup.isClosed()) await popup.waitForEvent("close");
     await page.getByText("1 tool", { exact: true }).waitFor();
-    await visitor.askAndHear("Use whoami");
+    await visitor.askAndWait("Use whoami");
     await visitor.answerHas("It says: you");
     await visitor.reload();
     await visitor.answerHas("It says: you");
-    await visitor.askAndHear("Use whoami");
+    await visitor.askAndWait("Use whoami");
     await visitor.answerHas("It says: you");
   }
 };

@@ -21,7 +21,7 @@ export const usesASkill: Scenario = {
     await activation.locator("summary").click();
     await activation.getByText("# Planning a passage").waitFor();
     await visitor.photograph("skill-open");
-    await visitor.askAndHear("Plan a passage from Bergen to Atlantis.");
+    await visitor.askAndWait("Plan a passage from Bergen to Atlantis.");
     await visitor.answerHas('"Atlantis" is not known');
     await visitor.photograph("skill-failed");
   }

@@ -5,10 +5,10 @@ import type { Scenario } from "../scenario.ts";
 const regenerates: Scenario = {
   name: "a regenerated answer stands beside the first, and the conversation goes on from the version that is chosen",
   async play({ visitor }) {
-    const first = await visitor.askAndHear("List my notes");
+    const first = await visitor.askAndWait("List my notes");
     await visitor.answerHas("There are no notes yet.");
     const firstId = await first.getAttribute("data-message-id");
-    await visitor.askAndHear('Take a note that says "two lamps".');
+    await visitor.askAndWait('Take a note that says "two lamps".');
     await visitor.answers.first().getByRole("button", { name: "Regenerate answer" }).click();
     await visitor.answers.first().getByText("2 of 2").waitFor();
     await visitor.isSettled();
@@ -21,7 +21,7 @@ const regenerates: Scenario = {
     await visitor.answers.first().getByText("There are no notes yet.").waitFor();
 
     const before = await visitor.answers.count();
-    await visitor.askAndHear("What is 6*7?");
+    await visitor.askAndWait("What is 6*7?");
     await visitor.answerHas("42");
     expect(await visitor.answers.count()).toBe(before + 1);
     expect(await visitor.answers.first().getAttribute("data-message-id")).toBe(firstId);
@@ -34,7 +34,7 @@ const regenerates: Scenario = {
 export const edits: Scenario = {
   name: "an edited question is a second version of it, and the first can be read again with its answer",
   async play({ visitor }) {
-    await visitor.askAndHear("Hello there");
+    await visitor.askAndWait("Hello there");
     await visitor.questions.first().hover();
     await visitor.button("Edit message").click();
     const form = visitor.page.getByRole("textbox", { name: "Edited message" });

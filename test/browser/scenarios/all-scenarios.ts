@@ -1,4 +1,4 @@
-// Every scenario, in the order they are told.
+// Every scenario, in the order in which they are played.
 import { branchingScenarios } from "./branching.ts";
 import { failureScenarios } from "./failures.ts";
 import type { Scenario } from "./scenario.ts";

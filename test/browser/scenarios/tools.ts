@@ -214,7 +214,7 @@ const answeredForServer: Scenario = {
     const stored = await stage.agree();
     expect(callStates(stored)).toEqual(["tool-add output-available"]);
     expect(textOf(stored[1])).toMatch(/"sum":5/);
-    // One generation answers whatever it sees. It is told, and shows no trace of its own answer.
+    // One generation answers whatever it sees. It is notified, and shows no trace of its own answer.
     const answers = asking.frames.filter(({ text }) => text.includes('"cf_agent_tool_result"'));
     const refusals = asking.frames.filter(({ text }) => text.includes('"tool-call-runs-on-server"'));
     expect(refusals).toHaveLength(answers.length);

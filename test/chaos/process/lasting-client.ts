@@ -1,5 +1,5 @@
 // A chat client over a real WebSocket that outlives the server, as the published clients do: it reconnects until it
-// succeeds, asks whether there is something to resume, acknowledges what it is offered, and folds all it hears into the
+// succeeds, asks whether there is something to resume, acknowledges what it is offered, and folds all it receives into the
 // list it shows.
 import type { UIMessage } from "ai";
 import WebSocket from "ws";
@@ -53,7 +53,7 @@ export class LastingClient {
     return true;
   }
 
-  /** What the server says about itself now. All frames it sent before have been heard then. */
+  /** What the server says about itself now. All frames it sent before have been received then. */
   activity(): Promise<Activity> {
     this.#probes += 1;
     const probeId = `probe-${this.#probes}`;

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isToolPart, toolNameOf, type ToolPart } from "../../../src/model/index.ts";
 import { failedCalls, type NormalMessage, normalMessages } from "../../../src/testing/chaos/normal-form.ts";
 import { fetchMessages, LastingClient } from "./lasting-client.ts";
-import { type Effect, type Facts, QUESTIONS } from "./trip.ts";
+import { type Effect, type StoredState, QUESTIONS } from "./trip.ts";
 
 /** Past every pause of recovery between deaths (5, 15 and 40 s) and the work itself. */
 const STEP_LIMIT_MS = 100_000;
@@ -159,7 +159,7 @@ export class Round {
       name: "clear",
       send: () => {
         if (!this.#user.isOpen) return false;
-        // The client that clears is not told of it.
+        // The client that clears is not notified of it.
         this.#user.view.messages = [];
         return this.#user.send({ type: "cf_agent_chat_clear" });
       },
@@ -173,7 +173,7 @@ export class Round {
     let sends = 0;
     for (;;) {
       if (performance.now() > deadline || sends > MAX_SENDS) throw new Error(this.#neverEnded(goal, sends));
-      // Who hears an answer live does not ask: asking would turn it into a replay.
+      // A client that follows an answer live does not ask: asking would turn it into a replay.
       if (this.clients.some(({ isOpen, view }) => isOpen && view.isStreaming)) {
         await pause(POLL_MS);
         continue;
@@ -198,7 +198,7 @@ export class Round {
           await pause(POLL_MS);
           continue;
         }
-        this.#noteFacts(await this.#facts(), stored);
+        this.#noteState(await this.#readState(), stored);
         if (!isAgreed) this.#problems.push(disagreement(name, views, stored));
         const interrupted = new Set(this.#cutOff.keys());
         this.#steps.push({ name, messages: normalMessages(stored, { interrupted }) });
@@ -211,14 +211,14 @@ export class Round {
     }
   }
 
-  async #facts(): Promise<Facts> {
-    const response = await fetch(`${this.#url}/facts`);
-    if (!response.ok) throw new Error(`facts answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as Facts;
+  async #readState(): Promise<StoredState> {
+    const response = await fetch(`${this.#url}/state`);
+    if (!response.ok) throw new Error(`state answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as StoredState;
   }
 
   /** Records go when they are no longer needed, so they are looked at after each step. */
-  #noteFacts({ effects, settled, openTurns }: Facts, stored: readonly UIMessage[]): void {
+  #noteState({ effects, settled, openTurns }: StoredState, stored: readonly UIMessage[]): void {
     this.#effects = effects;
     if (openTurns.length > 0) this.#problems.push(`after ${this.current} turns are open: ${openTurns.join()}`);
     for (const { turnId, sequence, outcome } of settled) {

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { decodeFrame, unpackBatch } from "../../../src/journal/batch.ts";
 import { planModel } from "../../../src/testing/model/plan-model.ts";
 import { ok } from "../../../src/util/result.ts";
-import { DIFFERENTLY, type Effect, type Facts, GUIDE_PLANS, PLANS } from "./trip.ts";
+import { DIFFERENTLY, type Effect, type StoredState, GUIDE_PLANS, PLANS } from "./trip.ts";
 
 interface Env {
   Survivor: DurableObjectNamespace<Survivor>;
@@ -82,18 +82,18 @@ export class Survivor extends Think<Env> {
   }
 
   override async onRequest(request: Request): Promise<Response> {
-    if (!new URL(request.url).pathname.endsWith("/facts")) return new Response("Not found", { status: 404 });
+    if (!new URL(request.url).pathname.endsWith("/state")) return new Response("Not found", { status: 404 });
     const open = this.#has("cf_conversations")
       ? this.sql<{ turns: string }>`SELECT open_turns AS turns FROM cf_conversations`
       : [];
-    const facts: Facts = {
+    const state: StoredState = {
       // Of a sub-agent it is counted how many of its turns have begun for one call.
       effects: this.sql<Effect>`SELECT call_id AS callId, tool, began, ended FROM effects UNION ALL
         SELECT call_id, 'askGuide', COUNT(*), MAX(ended) FROM guides GROUP BY call_id`,
       settled: this.#settled(),
       openTurns: open.flatMap(({ turns }) => (turns === "[]" ? [] : [turns]))
     };
-    return Response.json(facts);
+    return Response.json(state);
   }
 
   /** Tables are made by the first write. */
@@ -101,7 +101,7 @@ export class Survivor extends Think<Env> {
     return this.sql`SELECT 1 FROM sqlite_master WHERE name = ${table}`.length > 0;
   }
 
-  #settled(): Facts["settled"] {
+  #settled(): StoredState["settled"] {
     if (!this.#has("cf_journal")) return [];
     const rows = this.sql<{ last: number; count: number; body: string | null }>`
       SELECT last, count, body FROM cf_journal ORDER BY last`;

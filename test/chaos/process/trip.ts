@@ -68,7 +68,7 @@ export interface Effect {
 }
 
 /** What the agent tells of itself between two steps. */
-export interface Facts {
+export interface StoredState {
   effects: Effect[];
   /** Settlements in the journal. */
   settled: { turnId: string; sequence: number; outcome: string }[];

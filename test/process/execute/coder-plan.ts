@@ -14,7 +14,7 @@ export const FREEZING = `await world.once({ n: 1 }); /^(a+)+$/.test("a".repeat(5
 /** Takes all the memory there is, before any check in the code can end it. */
 export const BOMB = `await world.once({ n: 1 }); const all = []; for (;;) all.push(new Array(4_000_000).fill(all.length))`;
 
-export interface RunFacts {
+export interface RunState {
   readonly runs: readonly { id: string; status: string; error: string | null; isPlaced: number }[];
   readonly pending: readonly { executionId: string; method: string; mayHaveRun?: true; inputHash?: string }[];
   readonly isSaid: boolean;

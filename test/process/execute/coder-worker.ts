@@ -5,7 +5,7 @@ import { routeAgentRequest } from "everthink/agent";
 import { CodemodeRuntime, type Connector, type ConnectorContext, type UnknownOutcome } from "everthink/codemode";
 import { createExecuteTool } from "everthink/tools/execute";
 import { planModel } from "../../../src/testing/model/plan-model.ts";
-import { BOMB, CODE, FREEZING, type RunFacts } from "./coder-plan.ts";
+import { BOMB, CODE, FREEZING, type RunState } from "./coder-plan.ts";
 
 // As a Worker that was written for the original exports it.
 export { CodemodeRuntime };
@@ -71,13 +71,13 @@ export class Coder extends Think<Env> {
     }
     // As a client of before sends it: without the question that it is about.
     else if (pathname.endsWith("/approve")) await this.approveExecution(id);
-    return Response.json(await this.#facts());
+    return Response.json(await this.#readState());
   }
 
-  async #facts(): Promise<RunFacts> {
+  async #readState(): Promise<RunState> {
     const hasRuns = this.sql`SELECT 1 FROM sqlite_master WHERE name = 'cm_executions'`.length > 0;
     const runs = hasRuns
-      ? this.sql<RunFacts["runs"][number]>`SELECT id, status, error, is_placed AS isPlaced FROM cm_executions`
+      ? this.sql<RunState["runs"][number]>`SELECT id, status, error, is_placed AS isPlaced FROM cm_executions`
       : [];
     const said = this.messages.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")));
     return { runs, pending: this.pendingExecutions(), isSaid: said.includes("It is over.") };

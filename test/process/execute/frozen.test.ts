@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { bundleWorker } from "../../../tools/bundle-worker.ts";
 import { ServedProject, WRANGLER } from "../served-project.ts";
-import type { RunFacts } from "./coder-plan.ts";
+import type { RunState } from "./coder-plan.ts";
 import { countEffects } from "../effects.ts";
 
 /** A served project whose agent runs code, and what counts the effects of that code. */
@@ -26,11 +26,11 @@ async function served(...options: string[]) {
 }
 
 /** By the alarm alone, or with this: the conversation goes on with an outcome. */
-async function settled(server: Awaited<ReturnType<typeof served>>["server"], agent: string): Promise<RunFacts> {
-  let facts: RunFacts;
-  do facts = (await server.json(`${agent}/facts`)) as RunFacts;
-  while (!facts.isSaid);
-  return facts;
+async function settled(server: Awaited<ReturnType<typeof served>>["server"], agent: string): Promise<RunState> {
+  let state: RunState;
+  do state = (await server.json(`${agent}/state`)) as RunState;
+  while (!state.isSaid);
+  return state;
 }
 
 test("a process that is stuck in an isolate is started again; its run has failed and is not repeated", async () => {
@@ -39,8 +39,8 @@ test("a process that is stuck in an isolate is started again; its run has failed
   const agent = `/agents/coder/${name}`;
   await server.fetch(`${agent}/begin?question=freeze`);
   await server.says(/workerd did not answer for 1 s and was killed\.[\s\S]*workerd runs again/);
-  const facts = await settled(server, agent);
-  expect(facts.runs).toMatchObject([{ status: "error", error: expect.stringContaining("did not answer any more") }]);
+  const state = await settled(server, agent);
+  expect(state.runs).toMatchObject([{ status: "error", error: expect.stringContaining("did not answer any more") }]);
   expect(effects.of(name, "once")).toHaveLength(1);
   expect(server.output.match(/did not answer for/g)).toHaveLength(1);
   server.child.kill("SIGINT");
@@ -69,8 +69,8 @@ test("code that takes all memory ends the process once: its run has failed and i
   const agent = `/agents/coder/${name}`;
   await server.fetch(`${agent}/begin?question=bomb`);
   await server.says(/workerd ended: [\s\S]*workerd runs again/);
-  const facts = await settled(server, agent);
-  expect(facts.runs).toMatchObject([{ status: "error", error: expect.stringContaining("crashed") }]);
+  const state = await settled(server, agent);
+  expect(state.runs).toMatchObject([{ status: "error", error: expect.stringContaining("crashed") }]);
   expect(effects.of(name, "once")).toHaveLength(1);
   expect(server.output.match(/workerd ended/g)).toHaveLength(1);
   server.child.kill("SIGINT");

@@ -5,7 +5,7 @@ import WebSocket from "ws";
 import { createThinkClient, type ThinkClient } from "../../../src/client/index.ts";
 import { expect, test } from "vitest";
 import { startWorker, type WorkerServer } from "../workerd-process.ts";
-import type { RunFacts } from "./coder-plan.ts";
+import type { RunState } from "./coder-plan.ts";
 import { countEffects, type EffectCounter } from "../effects.ts";
 
 const KILLS = Number(process.env["EVERTHINK_KILLS"] ?? 3);
@@ -41,7 +41,7 @@ async function repeat(agent: string, pressed: readonly Pressed[]): Promise<numbe
 }
 
 interface Followed {
-  readonly runs: RunFacts["runs"];
+  readonly runs: RunState["runs"];
   /** Decisions, and how often they were sent again. */
   readonly decided: number;
   readonly repeated: number;
@@ -54,12 +54,12 @@ async function followed(agent: string, run: string, effects: EffectCounter): Pro
   let repeated = 0;
   try {
     for (;;) {
-      const facts = (await asked(`${agent}/begin`)) as RunFacts | undefined;
-      if (facts) {
-        const isOver = facts.runs.every(({ status, isPlaced }) => !OPEN.includes(status) && isPlaced === 1);
-        if (facts.isSaid && isOver && facts.pending.length === 0)
-          return { runs: facts.runs, decided: pressed.length, repeated };
-        for (const { executionId, method, mayHaveRun, inputHash = "" } of facts.pending) {
+      const state = (await asked(`${agent}/begin`)) as RunState | undefined;
+      if (state) {
+        const isOver = state.runs.every(({ status, isPlaced }) => !OPEN.includes(status) && isPlaced === 1);
+        if (state.isSaid && isOver && state.pending.length === 0)
+          return { runs: state.runs, decided: pressed.length, repeated };
+        for (const { executionId, method, mayHaveRun, inputHash = "" } of state.pending) {
           if (pressed.some((one) => one.inputHash === inputHash)) continue;
           const isApproved = mayHaveRun !== true || effects.of(run, method).length === 0;
           pressed.push({ executionId, inputHash, isApproved });
@@ -118,9 +118,9 @@ test(
       sum.repeated += repeated;
       sum.inCalls += inCall ? 1 : 0;
       await kills;
-      const facts = (await asked(`${agent}/facts`)) as RunFacts | undefined;
+      const state = (await asked(`${agent}/state`)) as RunState | undefined;
       // The same end after the kills that came later.
-      expect(facts?.runs).toEqual(runs);
+      expect(state?.runs).toEqual(runs);
       const [status = "never recorded"] = runs.map((one) => one.status);
       ends.push(status);
       expect(runs.length, run).toBeLessThanOrEqual(1);

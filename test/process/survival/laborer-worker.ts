@@ -1,6 +1,6 @@
 // Agents that do every kind of durable work and keep books about it, to be killed at any moment. The books are rows in
 // the same object: what was accepted, how often each piece of work began and ended, which side effects happened, and
-// what recovery was told. Progress is printed, so that the test can follow it without waking an object.
+// what recovery was called with. Progress is printed, so that the test can follow it without waking an object.
 import { Agent, routeAgentRequest } from "everthink/agent";
 import { type Books, ONE_SHOTS, QUEUE_ITEMS, type RecoveryReport, STEPS, type WorkBook } from "./books.ts";
 

@@ -22,7 +22,9 @@ test(
   async () => {
     const server = await startWorker({ entry, objects });
     await ask(server, "unlimited/large", String(LARGEST_MEGABYTES)).begin();
-    await until(async () => (await facts(server, "unlimited/large")).storedBytes > 0.99 * LARGEST_MEGABYTES * MEGABYTE);
+    await until(
+      async () => (await readState(server, "unlimited/large")).storedBytes > 0.99 * LARGEST_MEGABYTES * MEGABYTE
+    );
     await server.kill();
     const small = await startWorker({
       entry,
@@ -32,11 +34,11 @@ test(
     });
     const { pid } = small;
     expect(await ask(small, "author/other", "Hello?").answer).toBe("Here I am.");
-    await until(async () => (await facts(small, "unlimited/large")).openTurns === 0);
+    await until(async () => (await readState(small, "unlimited/large")).openTurns === 0);
     const answer = await newest(small, "unlimited/large");
     expect(answer.startsWith("0:xxx")).toBe(true);
     expect(answer.length).toBeGreaterThan(MEGABYTE);
-    expect(await told(small, "unlimited/large")).toBe("This answer has reached its limit of size and ends here.");
+    expect(await shownError(small, "unlimited/large")).toBe("This answer has reached its limit of size and ends here.");
     expect(await ask(small, "unlimited/large", "And now?").answer).toBe("Here I am.");
     // Nothing of this has cost the process.
     expect(small.pid).toBe(pid);
@@ -73,7 +75,7 @@ test(
       expect(deaths).toBeLessThanOrEqual(5);
       await server.start();
       const died = server.exited().then(() => "died" as const);
-      const settled = until(async () => (await facts(server, "unlimited/large")).openTurns === 0, died);
+      const settled = until(async () => (await readState(server, "unlimited/large")).openTurns === 0, died);
       if ((await Promise.race([died, settled.then(() => "settled" as const)])) === "settled") break;
     }
     console.log(`out of memory ${deaths} times`);
@@ -121,8 +123,8 @@ function ask(server: WorkerServer, path: string, question: string) {
   };
 }
 
-/** The error of the last turn, as a client that comes later is told. */
-async function told(server: WorkerServer, path: string): Promise<string | undefined> {
+/** The error of the last turn, as a client that comes later reads it. */
+async function shownError(server: WorkerServer, path: string): Promise<string | undefined> {
   const { log, socket } = connect(server, path);
   socket.on("open", () => socket.send(JSON.stringify({ type: "cf_agent_stream_resume_request" })));
   const offer = await log.find(({ type }) => type === "cf_agent_stream_resuming");
@@ -146,7 +148,7 @@ async function newest(server: WorkerServer, path: string): Promise<string> {
   return message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
 }
 
-async function facts(server: WorkerServer, path: string) {
+async function readState(server: WorkerServer, path: string) {
   const response = await fetch(`${server.url}/agents/${path}`);
   return (await response.json()) as { storedBytes: number; openTurns: number };
 }

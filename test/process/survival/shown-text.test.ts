@@ -11,7 +11,7 @@ const LOST_BYTES = 16 * 1024;
 /** When each process is killed, after the first words. */
 const KILLS_MS = [60, 430, 1_150, 1_900];
 
-interface Heard {
+interface ReceivedFrame {
   readonly at: number;
   readonly frame: { type: string; id?: string; body?: string; done?: boolean; error?: boolean };
 }
@@ -87,11 +87,11 @@ async function untilStored(server: WorkerServer, name: string): Promise<string> 
 
 async function connect(server: WorkerServer, name: string) {
   const socket = new WebSocket(`${server.url.replace("http", "ws")}/agents/narrator/${name}`);
-  const log = new EventLog<Heard>();
+  const log = new EventLog<ReceivedFrame>();
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   socket.on("error", () => undefined);
   socket.on("message", (data) => {
-    const frame = JSON.parse(String(data)) as Heard["frame"];
+    const frame = JSON.parse(String(data)) as ReceivedFrame["frame"];
     log.add({ at: performance.now(), frame });
     if (frame.type !== "cf_agent_stream_resuming") return;
     socket.send(JSON.stringify({ type: "cf_agent_stream_resume_ack", id: frame.id }));
@@ -100,7 +100,7 @@ async function connect(server: WorkerServer, name: string) {
   return { socket, log, closed };
 }
 
-function deltaOf({ type, body }: Heard["frame"]): string {
+function deltaOf({ type, body }: ReceivedFrame["frame"]): string {
   if (type !== "cf_agent_use_chat_response" || !body?.startsWith("{")) return "";
   const chunk = JSON.parse(body) as { type: string; delta?: string };
   return chunk.type === "text-delta" ? (chunk.delta ?? "") : "";

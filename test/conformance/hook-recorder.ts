@@ -38,7 +38,7 @@ class Temperature {
   }
 }
 
-export class Witness extends Think {
+export class HookRecorder extends Think {
   readonly #seen: { hook: string; value: object }[] = [];
   #signals = 0;
 
