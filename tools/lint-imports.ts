@@ -65,7 +65,12 @@ export const LAYERS: readonly (readonly string[])[] = [
 ];
 
 /** The lists of capabilities see all of them, and so does the index that `everthink/agents` is. */
-const LISTS: readonly string[] = ["src/agent/capabilities.ts", "src/agent/index.ts", "src/think/capabilities.ts"];
+const LISTS: readonly string[] = [
+  "src/agent/capabilities.ts",
+  "src/agent/index.ts",
+  "src/agent/members.ts",
+  "src/think/capabilities.ts"
+];
 
 /** Files that name the class of users in their types, as the code of users does. */
 const NAMES_THE_CLASS: readonly string[] = [
@@ -131,6 +136,9 @@ function checkDirection(path: string, target: string, use: ImportUse): Breach | 
   const from = folderOf(path);
   const to = folderOf(target);
   if (isTest(target) && !isTest(path)) return breach("only tests import what was written for tests");
+  if (isMembers(target) && !use.typeOnly && path !== posix.join(posix.dirname(target), "capability.ts")) {
+    return breach("members.ts is evaluated with its capability.ts only; import its types");
+  }
   if (from === to) return undefined;
   if (to === undefined) return breach(`the root of src/ is for users; import the folder itself`);
   if (to === "testing") return isTest(path) ? undefined : breach("only tests import the test kit");
@@ -146,6 +154,11 @@ function checkDirection(path: string, target: string, use: ImportUse): Breach | 
   if (targetLayer < layer) return undefined;
   if (targetLayer === layer) return breach(`${from} and ${to} are neighbours and never import each other`);
   return breach(`${from} is below ${to} and must not depend on it`);
+}
+
+/** The public names of a capability call it, and it installs them: evaluated first, they would find no capability. */
+function isMembers(path: string): boolean {
+  return /^src\/features\/[^/]+\/members\.ts$/.test(path);
 }
 
 function isBuiltOn(from: string, to: string, { typeOnly }: ImportUse): boolean {

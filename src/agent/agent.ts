@@ -1,7 +1,8 @@
 // The class that users extend for an agent without a conversation.
 import { install } from "../feature/members.ts";
 import { AgentBase } from "./agent-base.ts";
-import { AGENT_CAPABILITIES, type AgentMembers } from "./capabilities.ts";
+import { AGENT_CAPABILITIES } from "./capabilities.ts";
+import type { AgentMembers } from "./members.ts";
 
 /**
  * A durable object with a name, state that clients follow, callable methods, schedules, fibers, sub-agents and MCP servers.

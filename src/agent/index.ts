@@ -12,8 +12,7 @@ export type {
   SendEmailOptions
 } from "../features/email/email.ts";
 export type { SubAgentInfo } from "./tree/children.ts";
-export type { Connection } from "../host/connection.ts";
-export type { ConnectionContext } from "./connections/connections.ts";
+export type { Connection, ConnectionContext } from "../host/connection.ts";
 export {
   classifyError,
   isOutOfMemory,
@@ -41,11 +40,11 @@ export type { AllowedOrigins } from "./cross-site.ts";
 export type { AgentStaticOptions } from "./options.ts";
 export { parseSubAgentPath, SUB_PREFIX } from "../host/path.ts";
 export type { AgentPath, AgentPathStep, SubAgentMatch } from "../host/path.ts";
-export type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue.ts";
+export type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue-table.ts";
 export type { RetryCallOptions, RetryOptions } from "./retry.ts";
 export { getAgentByName, routeAgentRequest } from "./routing.ts";
 export type { AgentLookupOptions, AgentRoutingOptions, RouteTarget, RoutingRetry } from "./routing.ts";
-export type { Schedule, ScheduleCriteria, ScheduleOptions } from "../features/schedules/schedules.ts";
+export type { Schedule, ScheduleCriteria, ScheduleOptions } from "../features/schedules/schedule-row.ts";
 export { StreamingResponse } from "./connections/streaming-response.ts";
 export type {
   WorkflowCriteria,

@@ -4,6 +4,7 @@ import { classifyError } from "../host/platform-errors.ts";
 import type { Clock, Ids } from "../host/ports.ts";
 import { backoffMs } from "../util/backoff.ts";
 import { ThinkError } from "../util/errors.ts";
+import { parseJson } from "../util/json.ts";
 
 /** How often and how patiently something is tried. Missing fields come from the class's `static options.retry`. */
 export interface RetryOptions {
@@ -61,6 +62,14 @@ export function validateRetry(given: RetryOptions | undefined, defaults: Resolve
     throw new RetryOptionsError("retry.baseDelayMs must be <= retry.maxDelayMs");
   }
   return resolved;
+}
+
+/** Stored retry options; a text that cannot be read falls back to the class's. */
+export function readRetry(text: string | null): RetryOptions | undefined {
+  if (text === null) return undefined;
+  const parsed = parseJson(text);
+  // Written only after validateRetry has checked it.
+  return parsed.ok ? (parsed.value as RetryOptions) : undefined;
 }
 
 /** The pause after attempt `attempt`: a random integer in [0, min(2^attempt * base, max)). */

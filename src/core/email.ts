@@ -1,2 +1,3 @@
 // `everthink/core/email`: sending and answering mail.
-export { email, type EmailMembers } from "../features/email/capability.ts";
+export { email } from "../features/email/capability.ts";
+export type { EmailMembers } from "../features/email/members.ts";

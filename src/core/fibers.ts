@@ -1,2 +1,3 @@
 // `everthink/core/fibers`: work whose row survives a restart.
-export { fibers, type FiberMembers } from "../features/fibers/capability.ts";
+export { fibers } from "../features/fibers/capability.ts";
+export type { FiberMembers } from "../features/fibers/members.ts";

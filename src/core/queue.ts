@@ -1,2 +1,3 @@
 // `everthink/core/queue`: work for later, in order.
-export { queue, type QueueMembers } from "../features/queue/capability.ts";
+export { queue } from "../features/queue/capability.ts";
+export type { QueueMembers } from "../features/queue/members.ts";

@@ -1,3 +1,4 @@
 // `everthink/core/workflows`: workflows, and their prompts and questions to the agent (`workflowPrompts`).
-export { workflows, type WorkflowMembers } from "../features/workflows/capability.ts";
+export { workflows } from "../features/workflows/capability.ts";
 export { workflowPrompts, type WorkflowPromptMembers } from "../features/workflows/prompts.ts";
+export type { WorkflowMembers } from "../features/workflows/members.ts";

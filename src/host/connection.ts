@@ -20,6 +20,12 @@ export interface ConnectionAttachment {
   dedicated?: true;
 }
 
+/** What a connection hook gets beside the connection. */
+export interface ConnectionContext {
+  /** The upgrade request. */
+  request: Request;
+}
+
 export type ConnectionSocket = Socket<ConnectionAttachment>;
 
 /** How a send is prepared: queued state frames go out first, so that frames arrive in call order. */

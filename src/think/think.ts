@@ -1,5 +1,6 @@
 // The class users extend: a conversation with every capability of the package.
-import { AGENT_CAPABILITIES, type AgentMembers } from "../agent/capabilities.ts";
+import { AGENT_CAPABILITIES } from "../agent/capabilities.ts";
+import type { AgentMembers } from "../agent/members.ts";
 import { install } from "../feature/members.ts";
 import { THINK_CAPABILITIES, type ThinkMembers } from "./capabilities.ts";
 import { ThinkCore } from "./think-core.ts";

@@ -1,6 +1,6 @@
 // The public surface, by name.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseAst } from "rolldown/parseAst";
 import { expect, test } from "vitest";
@@ -60,4 +60,26 @@ test.each(subpaths)("everthink $subpath exports exactly the pinned names", ({ su
   expect({ values, types: all.filter((name) => !values.includes(name)) }).toEqual(PINNED[subpath]);
   // A value without a type could not be imported from TypeScript.
   expect(values.filter((name) => !all.includes(name))).toEqual([]);
+});
+
+/** The packages that declarations import, with those of every file that they import. */
+function packagesOf(file: string, found = new Map<string, string[]>()): Map<string, string[]> {
+  if (found.has(file)) return found;
+  const specifiers = [
+    ...readFileSync(join(repository, file), "utf8").matchAll(/(?:\bfrom|\bimport)\s*\(?\s*"([^"]+)"/g)
+  ].map(([, specifier]) => specifier!);
+  found.set(
+    file,
+    specifiers.filter((specifier) => !/^[.#]/.test(specifier))
+  );
+  for (const specifier of specifiers.filter((one) => one.startsWith("."))) {
+    packagesOf(join(dirname(file), specifier.replace(/\.js$/, ".d.ts")), found);
+  }
+  return found;
+}
+
+test("declarations of everthink/agent import no package: a plain Agent is type-checked without the AI SDK", () => {
+  const found = packagesOf("dist/agent.d.ts");
+  expect(found.size).toBeGreaterThan(5);
+  expect([...found].filter(([, packages]) => packages.length > 0)).toEqual([]);
 });

@@ -2,7 +2,7 @@
 // wait for an entry with `seen`, which ends on the entry and not on a clock.
 import { Agent, type AgentPathStep } from "../../src/agent/index.ts";
 import type { FiberRecoveryContext, FiberRecoveryResult } from "../../src/features/fibers/fibers.ts";
-import type { ScheduleOptions } from "../../src/features/schedules/schedules.ts";
+import type { ScheduleOptions } from "../../src/features/schedules/schedule-row.ts";
 
 /** Fails like the platform does when a deploy takes the object away. */
 const SUPERSEDED = "Durable Object reset because its code was updated.";

@@ -3,7 +3,13 @@
 import { kebabCase } from "../../util/kebab.ts";
 import type { AgentBase } from "../agent-base.ts";
 import { pathBelowAgent } from "../own-path.ts";
-import { Connection, socketOf, type ConnectionAttachment, type ConnectionSocket } from "../../host/connection.ts";
+import {
+  Connection,
+  socketOf,
+  type ConnectionAttachment,
+  type ConnectionContext,
+  type ConnectionSocket
+} from "../../host/connection.ts";
 import { ConnectionTagError } from "../errors.ts";
 import { frames } from "./frames.ts";
 import type { AgentRuntime } from "../runtime.ts";
@@ -13,12 +19,6 @@ const TAG_LIMIT = 10;
 const TAG_LENGTH_LIMIT = 256;
 /** Clients expect the frame from every agent. */
 const NO_MCP_SERVERS = { servers: {}, tools: [], prompts: [], resources: [] };
-
-/** What a connection hook gets beside the connection. */
-export interface ConnectionContext {
-  /** The upgrade request. */
-  request: Request;
-}
 
 /** What a connection knows before anything was decided about it. */
 export const NEW_ATTACHMENT: Pick<ConnectionAttachment, "path" | "state" | "readonly" | "protocol"> = {

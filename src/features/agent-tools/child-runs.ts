@@ -2,7 +2,7 @@
 // it and is closed when its child has said how it ended, so that a restart finds every child again. The same run never
 // starts twice. Starts call no child: runs that a crash left are taken up by the turn that waits for them, or by a wake.
 import type { Connection } from "../../host/connection.ts";
-import type { AgentToolsMembers } from "./capability.ts";
+import type { AgentToolsMembers } from "./members.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import { isOverridden } from "../../feature/members.ts";
 import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";

@@ -1,7 +1,7 @@
 // What runs need of the agent they belong to, and of its class. Any agent has them: what only one with a conversation has
 // is a port of its own.
 import type { AgentRuntime } from "../../agent/runtime.ts";
-import type { AgentToolsMembers } from "./capability.ts";
+import type { AgentToolsMembers } from "./members.ts";
 import type { ChildLink } from "./child-link.ts";
 import type { RetryTimes } from "./retry-times.ts";
 import type { RunTable } from "./run-table.ts";

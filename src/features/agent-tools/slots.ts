@@ -1,7 +1,7 @@
 // How many children of an agent work at the same time. A run that finds no slot waits in order, or is refused where too
 // many wait already; which of them is decided in the moment it is asked for, so that runs that are asked for together
 // cannot pass the limits together. What counts is decided anew for every run: the limits are the class's and may change.
-import type { AgentToolsMembers } from "./capability.ts";
+import type { AgentToolsMembers } from "./members.ts";
 import type { RunRow } from "./run-table.ts";
 import { abortReasonText } from "./run.ts";
 

@@ -1,54 +1,8 @@
-// MCP servers as a capability: settings, override points and public names. Every agent may have servers; what turns do with
-// their tools is a conversation's to decide.
-import type { AddedMcpServer, McpClients } from "./clients.ts";
-import type { McpOAuthProvider } from "./credentials.ts";
+// MCP servers as a capability of every agent, and their tools as one of every conversation, with the settings of turns.
 import { capability } from "../../feature/capability.ts";
 import { McpFeature } from "./feature.ts";
-import type { McpServerOptions } from "./server-record.ts";
+import { McpMembers } from "./members.ts";
 import type { McpApproval, McpToolInfo } from "./tools.ts";
-import type { McpServersState } from "./servers-view.ts";
-
-export class McpMembers {
-  static readonly changes = ["addMcpServer", "removeMcpServer"] satisfies (keyof McpMembers)[];
-
-  /**
-   * Sends a request to an MCP server or its login, after the address was checked: for proxies and service bindings. A
-   * field and no method, because the methods of a class can be called over RPC.
-   */
-  mcpFetch: (url: string | URL, init?: RequestInit) => Promise<Response> = (url, init) => fetch(url, init);
-
-  /** Where registrations and tokens for an MCP server's login are kept; undefined: in the agent's own storage. */
-  createMcpOAuthProvider(_callbackUrl: string): McpOAuthProvider | undefined {
-    return undefined;
-  }
-
-  /** The agent's MCP servers: requests to them, what they list, and their tools for the AI SDK. From `onStart()` on. */
-  get mcp(): McpClients {
-    return mcp.of(this).manager();
-  }
-
-  /**
-   * Connects to an MCP server and keeps it, also after a restart: a `Think` has its tools in every turn. Added again, with the same
-   * name and address, it is the same server. Throws when it cannot be reached; it stays stored then. Needs the package
-   * `@modelcontextprotocol/client`.
-   *
-   * @example
-   * await this.addMcpServer("weather", "https://weather.example.com/mcp");
-   */
-  async addMcpServer(name: string, url: string, options: McpServerOptions = {}): Promise<AddedMcpServer> {
-    return mcp.of(this).manager().addServer(name, url, options);
-  }
-
-  /** Ends the connection and forgets the server with its tokens. */
-  async removeMcpServer(id: string): Promise<void> {
-    await mcp.of(this).manager().removeServer(id);
-  }
-
-  /** What clients are shown of the MCP servers. */
-  getMcpServers(): McpServersState {
-    return mcp.of(this).manager().state();
-  }
-}
 
 export const mcp = capability({ name: "mcp", members: McpMembers, feature: (services) => new McpFeature(services) });
 

@@ -8,8 +8,9 @@ import type { CallOwner, Feature, Roles, TurnPart } from "../../feature/feature.
 import type { Services } from "../../feature/services.ts";
 import { isObject } from "../../util/json.ts";
 import { callbackUrlOf } from "./callback-url.ts";
-import type { McpMembers, McpTurnMembers } from "./capability.ts";
+import type { McpTurnMembers } from "./capability.ts";
 import { McpManager } from "./manager.ts";
+import type { McpMembers } from "./members.ts";
 import { openProtocol } from "./protocol.ts";
 import { MCP_TABLES, McpStore } from "./server-store.ts";
 

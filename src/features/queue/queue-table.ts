@@ -3,14 +3,17 @@ import { queueErrors } from "./errors.ts";
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { parseJson } from "../../util/json.ts";
-import type { RetryOptions } from "../../agent/retry.ts";
-import { readRetry } from "../schedules/schedule-row.ts";
+import { readRetry, type RetryOptions } from "../../agent/retry.ts";
 import { storedError } from "../../agent/stored-json.ts";
 
 /** Pending rows of one agent. Above it `queue` refuses. */
 export const QUEUE_ITEM_LIMIT = 10_000;
 /** Exhausted items kept for inspection; above it the oldest are dropped. */
 export const DEAD_LETTER_LIMIT = 100;
+
+export interface QueueOptions {
+  retry?: RetryOptions;
+}
 
 /** An item waiting for its callback. `created_at` is in unix seconds. */
 export interface QueueItem<T = unknown> {

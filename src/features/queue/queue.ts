@@ -19,17 +19,11 @@ import {
   toItem,
   type DeadLetter,
   type QueueItem,
+  type QueueOptions,
   type QueueRow
 } from "./queue-table.ts";
-import { isInterruption, isWorthRetrying, runAttempts, validateRetry, type RetryOptions } from "../../agent/retry.ts";
-import { readRetry } from "../schedules/schedule-row.ts";
+import { isInterruption, isWorthRetrying, readRetry, runAttempts, validateRetry } from "../../agent/retry.ts";
 import { encodeStored } from "../../agent/stored-json.ts";
-
-export type { DeadLetter, QueueItem } from "./queue-table.ts";
-
-export interface QueueOptions {
-  retry?: RetryOptions;
-}
 
 export class Queue implements Feature {
   readonly name = "queue";

@@ -1,9 +1,9 @@
 // A schedule as the user sees it and as it is stored. Reading never throws: a row that makes no sense is a value.
 import { createHash } from "node:crypto";
-import { canonicalJson, parseJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json.ts";
 import { err, ok, type Result } from "../../util/result.ts";
 import { isCron } from "./cron.ts";
-import type { RetryOptions } from "../../agent/retry.ts";
+import { readRetry, type RetryOptions } from "../../agent/retry.ts";
 
 export type ScheduleType = "delayed" | "scheduled" | "cron" | "interval";
 
@@ -24,6 +24,19 @@ export type Schedule<T = unknown> = {
   retry?: RetryOptions;
   time: number;
 } & ScheduleTiming;
+
+export interface ScheduleOptions {
+  retry?: RetryOptions;
+  /** Return the existing schedule with the same callback and payload instead of adding one. Cron: default true. */
+  idempotent?: boolean;
+}
+
+export interface ScheduleCriteria {
+  id?: string;
+  type?: ScheduleType;
+  /** Inclusive at both ends. */
+  timeRange?: { start?: Date; end?: Date };
+}
 
 export interface ScheduleRow {
   seq: number;
@@ -101,12 +114,4 @@ export function toSchedule<T>(row: ScheduleRow, timing: ScheduleTiming, payload:
     time: Math.floor(row.time_ms / 1000),
     ...timing
   };
-}
-
-/** Stored retry options; a text that cannot be read falls back to the class's. */
-export function readRetry(text: string | null): RetryOptions | undefined {
-  if (text === null) return undefined;
-  const parsed = parseJson(text);
-  // Written only after validateRetry has checked it.
-  return parsed.ok ? (parsed.value as RetryOptions) : undefined;
 }

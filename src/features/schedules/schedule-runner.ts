@@ -10,9 +10,9 @@ import { runDurably } from "../../agent/context.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import { nextOccurrence } from "./cron.ts";
-import { isInterruption, isWorthRetrying, runAttempts } from "../../agent/retry.ts";
+import { isInterruption, isWorthRetrying, readRetry, runAttempts } from "../../agent/retry.ts";
 import { scheduleErrors } from "./errors.ts";
-import { readRetry, readTiming, toSchedule, type ScheduleRow, type ScheduleTiming } from "./schedule-row.ts";
+import { readTiming, toSchedule, type ScheduleRow, type ScheduleTiming } from "./schedule-row.ts";
 import type { ScheduleTable } from "./schedule-table.ts";
 
 /** Rows running at once. */

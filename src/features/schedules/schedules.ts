@@ -15,33 +15,19 @@ import {
   timingDetail,
   toSchedule,
   type Schedule,
+  type ScheduleCriteria,
+  type ScheduleOptions,
   type ScheduleRow,
-  type ScheduleTiming,
-  type ScheduleType
+  type ScheduleTiming
 } from "./schedule-row.ts";
 import { ScheduleRunner } from "./schedule-runner.ts";
 import { SCHEDULE_TABLES, ScheduleTable } from "./schedule-table.ts";
 import { encodeStored } from "../../agent/stored-json.ts";
 
-export type { Schedule, ScheduleTiming, ScheduleType } from "./schedule-row.ts";
-
 /** Longest interval: 30 days. */
 export const INTERVAL_LIMIT_SECONDS = 2_592_000;
 /** The last instant a Date can name. */
 const TIME_LIMIT_MS = 8.64e15;
-
-export interface ScheduleOptions {
-  retry?: RetryOptions;
-  /** Return the existing schedule with the same callback and payload instead of adding one. Cron: default true. */
-  idempotent?: boolean;
-}
-
-export interface ScheduleCriteria {
-  id?: string;
-  type?: ScheduleType;
-  /** Inclusive at both ends. */
-  timeRange?: { start?: Date; end?: Date };
-}
 
 interface Request {
   timing: ScheduleTiming;

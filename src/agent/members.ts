@@ -1,0 +1,12 @@
+// The public names that every `Agent` and every `Think` has by its capabilities: the list AGENT_CAPABILITIES as a type. A test
+// compares the two. It stands apart from the list, whose type names the AI SDK.
+import type { AgentToolsMembers } from "../features/agent-tools/members.ts";
+import type { EmailMembers } from "../features/email/members.ts";
+import type { FiberMembers } from "../features/fibers/members.ts";
+import type { McpMembers } from "../features/mcp/members.ts";
+import type { QueueMembers } from "../features/queue/members.ts";
+import type { ScheduleMembers } from "../features/schedules/members.ts";
+import type { WorkflowMembers } from "../features/workflows/members.ts";
+
+export interface AgentMembers
+  extends ScheduleMembers, FiberMembers, QueueMembers, WorkflowMembers, EmailMembers, McpMembers, AgentToolsMembers {}
