@@ -12,7 +12,7 @@ import { DATA_SERVICE, workerdConfig } from "../src/framework/serve/workerd-conf
 import { launchWorkerd, type WorkerdProcess } from "../src/framework/serve/workerd-process.ts";
 import { type Bundle, bundleWorker } from "./bundle-worker.ts";
 
-export { PortTakenError, WorkerdStartError } from "../src/framework/serve/errors.ts";
+export { PortTakenError } from "../src/framework/serve/errors.ts";
 
 /** Time between SIGTERM and SIGKILL. workerd waits for open WebSockets, and those never end by themselves. */
 const STOP_GRACE_MS = 500;

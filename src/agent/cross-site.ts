@@ -2,9 +2,9 @@
 // it says in `Origin` which page that is, and no page can change that. So a WebSocket, or a request that may change
 // something, whose origin is another site is refused unless the application allows that origin. Programs that are no
 // browsers send no `Origin`: who they are is decided by the hooks of the route.
-import { ThinkError } from "../util/errors.ts";
 import { isLoopback } from "../util/loopback.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
+import { agentErrors } from "./errors.ts";
 
 /**
  * Origins whose pages may connect and change things, beside the agent's own: "https://app.example.com", "null" for pages
@@ -57,18 +57,8 @@ export function withoutVouching(request: Request): Request {
 /** Checks a list where it is written, so that a typing error does not look like an attack. */
 export function checkAllowedOrigins(allowed: AllowedOrigins): AllowedOrigins {
   if (typeof allowed === "function") return allowed;
-  for (const entry of allowed) if (normalized(entry) === undefined) throw new AllowedOriginsError(entry);
+  for (const entry of allowed) if (normalized(entry) === undefined) throw agentErrors.AllowedOriginsError(entry);
   return allowed;
-}
-
-export class AllowedOriginsError extends ThinkError {
-  constructor(entry: string) {
-    super({
-      code: "allowed-origins-invalid",
-      message: `allowedOrigins contains "${entry}", which is not an origin.`,
-      hint: 'An origin is a scheme and a host, as in "https://app.example.com"; "*" allows every one.'
-    });
-  }
 }
 
 /** The origin of another site's page that wants to connect or to change something. */

@@ -6,12 +6,12 @@ import { passOn } from "./tree/agent-call.ts";
 import { socketOf, type Connection, type ConnectionAttachment, type ConnectionSocket } from "../host/connection.ts";
 import { NEW_ATTACHMENT } from "./connections/connections.ts";
 import { refuseCrossSite } from "./cross-site.ts";
-import { AgentDestroyedError, ReadonlyConnectionError } from "./errors.ts";
+import { AgentDestroyedError, agentErrors } from "./errors.ts";
 import { frames, parseClientFrame } from "./connections/frames.ts";
 import { COLD, isUnknownChild, type InternalCall, type InternalEnvelope, type Invoked } from "./tree/internal.ts";
 import type { AgentRuntime } from "./runtime.ts";
 import { SubAgentGateway } from "./tree/sub-agent-gateway.ts";
-import { UnknownMethodError } from "./tree/sub-agent-errors.ts";
+import { subAgentErrors } from "./tree/sub-agent-errors.ts";
 import { DELETED_CLOSE_CODE } from "./tree/tree.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
 
@@ -197,7 +197,7 @@ export class AgentEntry {
       const stored = this.#runtime.state.read();
       if (stored && socketOf(connection).attachment.protocol) connection.send(frames.state(stored.json));
     };
-    if (socketOf(connection).attachment.readonly) return refuse(new ReadonlyConnectionError().message);
+    if (socketOf(connection).attachment.readonly) return refuse(agentErrors.ReadonlyConnectionError().message);
     try {
       this.#runtime.state.set(next, connection);
     } catch (error) {
@@ -298,7 +298,7 @@ export class AgentEntry {
 
   async #invoke(method: string, args: unknown[]): Promise<Invoked> {
     if (!this.#runtime.hasMethod(method) || method in Object.prototype) {
-      throw new UnknownMethodError(method, this.#runtime.identity.className);
+      throw subAgentErrors.UnknownMethodError(method, this.#runtime.identity.className);
     }
     return { result: passOn(await this.#runtime.invoke(method, ...args)) };
   }

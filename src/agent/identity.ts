@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Sql } from "../host/ports.ts";
 import { isObject, parseJson } from "../util/json.ts";
-import { UnnamedAgentError } from "./errors.ts";
+import { agentErrors } from "./errors.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
 import { pathKey, type AgentPath } from "../host/path.ts";
 
@@ -36,7 +36,7 @@ export function resolveIdentity(sources: IdentitySources): Identity {
   return {
     className: sources.className,
     get name() {
-      if (name === undefined) throw new UnnamedAgentError(sources.className);
+      if (name === undefined) throw agentErrors.UnnamedAgentError(sources.className);
       return name;
     },
     parentPath,

@@ -3,8 +3,8 @@
 import { classifyError } from "../host/platform-errors.ts";
 import type { Clock, Ids } from "../host/ports.ts";
 import { backoffMs } from "../util/backoff.ts";
-import { ThinkError } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
+import { agentErrors } from "./errors.ts";
 
 /** How often and how patiently something is tried. Missing fields come from the class's `static options.retry`. */
 export interface RetryOptions {
@@ -34,16 +34,6 @@ export interface AttemptOptions extends ResolvedRetry, RetryServices {
   firstAttempt?: number;
 }
 
-export class RetryOptionsError extends ThinkError {
-  constructor(message: string) {
-    super({
-      code: "invalid-retry-options",
-      message,
-      hint: "Fields you leave out are filled from the class's static options before they are compared."
-    });
-  }
-}
-
 /** Fills what is missing and throws what is wrong, at once. */
 export function validateRetry(given: RetryOptions | undefined, defaults: ResolvedRetry): ResolvedRetry {
   const resolved = {
@@ -52,14 +42,15 @@ export function validateRetry(given: RetryOptions | undefined, defaults: Resolve
     maxDelayMs: given?.maxDelayMs ?? defaults.maxDelayMs
   };
   // Written as "not (good)" so that NaN is refused too.
-  if (!(resolved.maxAttempts >= 1)) throw new RetryOptionsError("retry.maxAttempts must be >= 1");
-  if (!Number.isInteger(resolved.maxAttempts)) throw new RetryOptionsError("retry.maxAttempts must be an integer");
+  if (!(resolved.maxAttempts >= 1)) throw agentErrors.RetryOptionsError("retry.maxAttempts must be >= 1");
+  if (!Number.isInteger(resolved.maxAttempts))
+    throw agentErrors.RetryOptionsError("retry.maxAttempts must be an integer");
   for (const field of ["baseDelayMs", "maxDelayMs"] as const) {
-    if (!(resolved[field] > 0)) throw new RetryOptionsError(`retry.${field} must be > 0`);
-    if (!Number.isFinite(resolved[field])) throw new RetryOptionsError(`retry.${field} must be finite`);
+    if (!(resolved[field] > 0)) throw agentErrors.RetryOptionsError(`retry.${field} must be > 0`);
+    if (!Number.isFinite(resolved[field])) throw agentErrors.RetryOptionsError(`retry.${field} must be finite`);
   }
   if (resolved.baseDelayMs > resolved.maxDelayMs) {
-    throw new RetryOptionsError("retry.baseDelayMs must be <= retry.maxDelayMs");
+    throw agentErrors.RetryOptionsError("retry.baseDelayMs must be <= retry.maxDelayMs");
   }
   return resolved;
 }

@@ -3,7 +3,6 @@
 import { isRetryable } from "../host/platform-errors.ts";
 import { backoffMs } from "../util/backoff.ts";
 import { kebabCase } from "../util/kebab.ts";
-import { ThinkError } from "../util/errors.ts";
 import { callAgent, type AgentStub } from "./tree/agent-call.ts";
 import { decodeSegment } from "../host/path.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
@@ -14,7 +13,7 @@ import {
   withoutVouching,
   type AllowedOrigins
 } from "./cross-site.ts";
-import { AgentNameError, isTooLongName } from "./errors.ts";
+import { agentErrors, isTooLongName } from "./errors.ts";
 
 /** Which agent a request is for. */
 export interface RouteTarget {
@@ -101,7 +100,7 @@ export async function routeAgentRequest<Env>(
   if (request.method === "OPTIONS" && cors) return new Response(null, { headers: cors });
   const target: RouteTarget = { className: found.binding, name: decodeSegment(instance) ?? instance };
   if (isTooLongName(target.name)) {
-    return withCors(new Response(new AgentNameError(target.name).message, { status: 400 }), cors);
+    return withCors(new Response(agentErrors.AgentNameError(target.name).message, { status: 400 }), cors);
   }
   const incoming = withoutVouching(request);
   const allowed = options.allowedOrigins && checkAllowedOrigins(options.allowedOrigins);
@@ -131,7 +130,7 @@ export async function getAgentByName<T extends Rpc.DurableObjectBranded | undefi
   name: string,
   options: AgentLookupOptions = {}
 ): Promise<DurableObjectStub<T>> {
-  if (isTooLongName(name)) throw new AgentNameError(name);
+  if (isTooLongName(name)) throw agentErrors.AgentNameError(name);
   const stub = lookUp(namespace, name, options);
   await withRoutingRetry(options.routingRetry, true, () => start(stub, options.props));
   return stub;
@@ -206,19 +205,9 @@ async function withRoutingRetry<T>(
   }
 }
 
-class RoutingRetryError extends ThinkError {
-  constructor(field: string) {
-    super({
-      code: "routing-retry-invalid",
-      message: `routingRetry.${field} must be a positive number.`,
-      hint: "Use false to turn retries off."
-    });
-  }
-}
-
 function validRetry(options: Required<Omit<RoutingRetry, "onRetry">>): typeof options {
   for (const field of ["maxAttempts", "baseDelayMs", "maxDelayMs"] as const) {
-    if (!(Number.isFinite(options[field]) && options[field] > 0)) throw new RoutingRetryError(field);
+    if (!(Number.isFinite(options[field]) && options[field] > 0)) throw agentErrors.RoutingRetryError(field);
   }
   return options;
 }

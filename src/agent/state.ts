@@ -8,7 +8,7 @@ import { byteLength } from "../util/bytes.ts";
 import { errorMessage } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
 import type { Connection } from "../host/connection.ts";
-import { StateNotSerializableError, StateTooLargeError } from "./errors.ts";
+import { agentErrors } from "./errors.ts";
 
 /** One SQLite cell holds at most 2 MB; the rest is left for the row around it. */
 export const STATE_LIMIT_BYTES = 1_900_000;
@@ -118,10 +118,10 @@ function serialize(value: unknown): string {
   try {
     json = JSON.stringify(value);
   } catch (error) {
-    throw new StateNotSerializableError(errorMessage(error));
+    throw agentErrors.StateNotSerializableError(errorMessage(error));
   }
-  if (json === undefined) throw new StateNotSerializableError();
+  if (json === undefined) throw agentErrors.StateNotSerializableError();
   const sizeBytes = byteLength(json);
-  if (sizeBytes > STATE_LIMIT_BYTES) throw new StateTooLargeError(sizeBytes, STATE_LIMIT_BYTES);
+  if (sizeBytes > STATE_LIMIT_BYTES) throw agentErrors.StateTooLargeError(sizeBytes, STATE_LIMIT_BYTES);
   return json;
 }

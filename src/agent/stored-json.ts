@@ -1,33 +1,13 @@
 // User values on their way into one SQLite cell: JSON or a clear refusal, never a half-stored row. The platform's
 // limit is 2 MB per row; what is refused here would fail there with a message that does not say what to do.
 import { byteLength } from "../util/bytes.ts";
-import { errorMessage, ThinkError } from "../util/errors.ts";
+import { errorMessage } from "../util/errors.ts";
+import { agentErrors } from "./errors.ts";
 
 /** Bytes of one stored payload or snapshot; leaves space for the other columns of its row. */
 export const STORED_JSON_LIMIT_BYTES = 1_900_000;
 /** Characters of an error text kept in a row. */
 const ERROR_TEXT_LIMIT = 4_000;
-
-export class NotJsonError extends ThinkError {
-  constructor(what: string, cause?: unknown) {
-    super({
-      code: "not-json",
-      message: `The ${what} cannot be stored because it is not JSON.`,
-      hint: `It must survive JSON.stringify${cause === undefined ? "" : `: ${errorMessage(cause)}`}. Functions, BigInt and cycles do not.`,
-      cause
-    });
-  }
-}
-
-export class TooLargeError extends ThinkError {
-  constructor(what: string, sizeBytes: number, limitBytes: number) {
-    super({
-      code: "too-large",
-      message: `The ${what} is too large to store: ${sizeBytes} bytes, at most ${limitBytes}.`,
-      hint: "Store the data in a table or file of your own and pass a reference to it."
-    });
-  }
-}
 
 /** `undefined` is stored as null. */
 export function encodeStored(value: unknown, what: string, limitBytes = STORED_JSON_LIMIT_BYTES): string {
@@ -35,7 +15,7 @@ export function encodeStored(value: unknown, what: string, limitBytes = STORED_J
   // A UTF-16 unit is at most three bytes: most texts need no second pass.
   if (text.length * 3 <= limitBytes) return text;
   const sizeBytes = byteLength(text);
-  if (sizeBytes > limitBytes) throw new TooLargeError(what, sizeBytes, limitBytes);
+  if (sizeBytes > limitBytes) throw agentErrors.TooLargeError(what, sizeBytes, limitBytes);
   return text;
 }
 
@@ -49,8 +29,8 @@ function stringify(value: unknown, what: string): string {
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    throw new NotJsonError(what, error);
+    throw agentErrors.NotJsonError(what, error);
   }
-  if (text === undefined) throw new NotJsonError(what);
+  if (text === undefined) throw agentErrors.NotJsonError(what);
   return text;
 }

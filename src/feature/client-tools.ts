@@ -3,7 +3,7 @@
 import { jsonSchema, type Tool, type ToolSet } from "ai";
 import type { RecordedClientTool } from "../journal/records.ts";
 import { isObject, type Json } from "../util/json.ts";
-import { ClientToolError } from "./errors.ts";
+import { featureErrors } from "./errors.ts";
 
 /** A tool as a client describes it. */
 export interface ClientToolSchema {
@@ -41,13 +41,13 @@ const MAX_NAME_LENGTH = 128;
 /** Checks what a caller gave and brings it into the stored form. */
 export function parseClientTools(schemas: readonly ClientToolSchema[]): RecordedClientTool[] {
   return schemas.map((schema): RecordedClientTool => {
-    if (!isObject(schema)) throw new ClientToolError("it is not an object");
+    if (!isObject(schema)) throw featureErrors.ClientToolError("it is not an object");
     const { name, description, parameters } = schema;
     if (typeof name !== "string" || name === "" || name.length > MAX_NAME_LENGTH || name === "__proto__") {
-      throw new ClientToolError(`its name must have 1 to ${MAX_NAME_LENGTH} characters`);
+      throw featureErrors.ClientToolError(`its name must have 1 to ${MAX_NAME_LENGTH} characters`);
     }
     if (parameters !== undefined && !isObject(parameters)) {
-      throw new ClientToolError(`the parameters of "${name}" are not a JSON schema`);
+      throw featureErrors.ClientToolError(`the parameters of "${name}" are not a JSON schema`);
     }
     // A JSON schema is JSON; anything else in it is lost when it is stored.
     return { name, description: description ?? null, parameters: (parameters ?? null) as Json };

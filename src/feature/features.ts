@@ -6,7 +6,7 @@ import { isObject } from "../util/json.ts";
 import { WarnOnce } from "../util/warn-once.ts";
 import type { Capability } from "./capability.ts";
 import { refuseClashes } from "./clashes.ts";
-import { FeatureClashError, NotStartedError } from "./errors.ts";
+import { FeatureClashError, featureErrors } from "./errors.ts";
 import { carriedBy, type Feature, type FeatureFactory, type Roles } from "./feature.ts";
 import type { ChatServices, Services } from "./services.ts";
 
@@ -82,7 +82,7 @@ export class Features {
 
   /** Throws NotStartedError. */
   get chat(): ChatServices {
-    if (!this.#chat) throw new NotStartedError(this.services.agent.constructor.name);
+    if (!this.#chat) throw featureErrors.NotStartedError(this.services.agent.constructor.name);
     return this.#chat;
   }
 

@@ -8,7 +8,7 @@ import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import { byteLength } from "../util/bytes.ts";
 import type { ClientToolExecutor, ClientToolSchema } from "./client-tools.ts";
-import { ConversationClearedError, SlowCallbackError } from "./errors.ts";
+import { featureErrors, SlowCallbackError } from "./errors.ts";
 
 /** How a caller of `chat()` follows its turn. Every method may be asynchronous; the next call waits for it. */
 export interface StreamCallback {
@@ -152,7 +152,7 @@ export class CallbackReader implements TurnListener {
 /** What `onError` is given; undefined when it is not called. */
 function endText(outcome: TurnOutcome): string | undefined {
   if (outcome.status === "completed") return undefined;
-  if (outcome.reason === CLEARED) return new ConversationClearedError().message;
+  if (outcome.reason === CLEARED) return featureErrors.ConversationClearedError().message;
   if (outcome.status === "aborted") return CANCELLED;
   return outcome.error ?? `The turn did not run (${outcome.reason ?? outcome.status}).`;
 }

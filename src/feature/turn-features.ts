@@ -8,7 +8,7 @@ import { canonicalJson } from "../util/json.ts";
 import type { TurnArchive } from "../journal/history.ts";
 import type { Preserve } from "../session/media-evictor.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
-import { NoSubmissionsError } from "./errors.ts";
+import { featureErrors } from "./errors.ts";
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-types.ts";
 import type { SubmissionInput } from "./turn-input.ts";
 import type { ReplyAttachment } from "./approval-contract.ts";
@@ -169,7 +169,7 @@ export class TurnFeatures {
   /** Throws NoSubmissionsError in a class that cannot submit. */
   async submit(input: SubmissionInput, options: SubmitMessagesOptions): Promise<SubmitMessagesResult> {
     const submissions = this.#features.role("submissions");
-    if (!submissions) throw new NoSubmissionsError();
+    if (!submissions) throw featureErrors.NoSubmissionsError();
     return submissions.submit(input, options);
   }
 

@@ -6,7 +6,7 @@ import type { TurnInput } from "../turn/admit.ts";
 import { errorMessage } from "../util/errors.ts";
 import { isUsableId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
-import { AttachmentError, InvalidDataError } from "./errors.ts";
+import { featureErrors } from "./errors.ts";
 
 /** Messages, or a function of the current transcript. */
 export type MessagesInput = UIMessage[] | ((current: UIMessage[]) => UIMessage[] | Promise<UIMessage[]>);
@@ -84,9 +84,9 @@ export function checkJson(value: unknown): Json {
     // What JSON.stringify wrote is JSON.
     if (text !== undefined) return JSON.parse(text) as Json;
   } catch (error) {
-    throw new InvalidDataError(errorMessage(error));
+    throw featureErrors.InvalidDataError(errorMessage(error));
   }
-  throw new InvalidDataError("there is no value");
+  throw featureErrors.InvalidDataError("there is no value");
 }
 
 // ── Files ──
@@ -109,7 +109,7 @@ export function checkFiles(messages: readonly { readonly role: string; readonly 
     for (const part of parts) {
       if (!isObject(part) || part["type"] !== "file") continue;
       const problem = fileProblem(part);
-      if (problem !== undefined) throw new AttachmentError(nameOf(part), problem);
+      if (problem !== undefined) throw featureErrors.AttachmentError(nameOf(part), problem);
     }
   }
 }

@@ -5,7 +5,7 @@ import { readAlarm, writeAlarm } from "./inprocess/alarms.ts";
 import type { HostedClass } from "./inprocess/class-registry.ts";
 import type { Counts } from "./inprocess/crash.ts";
 import { Engine } from "./inprocess/engine.ts";
-import { FacetNotFound, ProcessDied } from "./inprocess/errors.ts";
+import { inprocessErrors, ProcessDied } from "./inprocess/errors.ts";
 import { trackForeignWork } from "./inprocess/foreign-work.ts";
 import { createEnv, createNamespace } from "./inprocess/namespace.ts";
 import { ObjectId } from "./inprocess/object-id.ts";
@@ -253,7 +253,7 @@ export class TestHost<Env = Record<string, unknown>> {
     for (const name of path) {
       const facet: ObjectRecord | undefined =
         record.facets.get(name) ?? (isNew ? this.#newFacet(record, name) : undefined);
-      if (facet === undefined) throw new FacetNotFound(path);
+      if (facet === undefined) throw inprocessErrors.FacetNotFound(path);
       record = facet;
     }
     return record;

@@ -6,7 +6,7 @@ import type { ArmedContinuation } from "../journal/conversation.ts";
 import { versionsOf } from "../session/branches.ts";
 import { sessionErrors } from "../session/errors.ts";
 import type { MessageStore } from "../session/message-store.ts";
-import { BranchInUseError } from "../feature/errors.ts";
+import { featureErrors } from "../feature/errors.ts";
 import type { StoredTranscript } from "../session/transcript.ts";
 
 export interface BranchStores {
@@ -24,7 +24,7 @@ export function selectBranch({ store, transcript }: BranchStores, messageId: unk
   // Clients may send anything.
   if (typeof messageId !== "string") throw sessionErrors.UnknownMessageError(String(messageId));
   conversation.transaction((row) => {
-    if (row.openTurns.length > 0) throw new BranchInUseError();
+    if (row.openTurns.length > 0) throw featureErrors.BranchInUseError();
     const by = getCurrentAgent().connection === undefined ? "code" : "client";
     if (!store.selectBranch(messageId, { by })) return;
     // Said of a question that may not be on the screen any more.

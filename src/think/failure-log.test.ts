@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf } from "../util/errors.ts";
-import { NoModelError } from "../feature/errors.ts";
 
+import { featureErrors } from "../feature/errors.ts";
 import { FailureLog, MAX_LINE_CHARS, MAX_REMEMBERED } from "./failure-log.ts";
 
 const stream: FailureContext = { requestId: "r1", stage: "stream", messagesPersisted: true };
@@ -48,7 +48,7 @@ describe("a failed turn", () => {
     ["an overflow", api(400, "prompt is too long"), /set contextOverflow/],
     ["a refused file", api(400, "Could not process image"), /Later turns show the model a note in its place/],
     ["another refusal", api(400, "tools.0.name is wrong"), /the cause says what is wrong with it/],
-    ["no model", new NoModelError("Assistant"), /Override getModel\(\) in Assistant/],
+    ["no model", featureErrors.NoModelError("Assistant"), /Override getModel\(\) in Assistant/],
     ["a hook before a step", new StepHookError(new Error("oops")), /beforeStep threw.*throw what users may read/],
     ["another hook", new TypeError("x is not a function"), /Code of this class threw.*throw what users may read/]
   ])("says what to do about %s", (_what, error, advice) => {

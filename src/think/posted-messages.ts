@@ -7,25 +7,14 @@ import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { Transcript } from "../session/transcript.ts";
-import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
 import { checkFiles } from "../feature/turn-input.ts";
+import { featureErrors } from "../feature/errors.ts";
 
 const FEW_LOOKUPS = 4;
 
 interface PostedPlan extends RequestPlan {
   readonly stored: ReconcilePlan;
-}
-
-/** A client asked for another answer to a message that is not stored. */
-export class UnknownQuestionError extends ThinkError {
-  constructor() {
-    super({
-      code: "question-unknown",
-      message: "The message to answer again is not part of this conversation.",
-      hint: "The client's list was older than the conversation: it was cleared, or the message was deleted."
-    });
-  }
 }
 
 export interface PostedMessagesInit {
@@ -55,7 +44,7 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
       const lookup = storedLookup(store, { isQueued, isAsShown, isUnknown });
       const stored = reconcile({ posted, trigger, stored: lookup });
       const { append, update, edit, answer, aliases, rejected } = stored;
-      if (answer.at === "nowhere") throw new UnknownQuestionError();
+      if (answer.at === "nowhere") throw featureErrors.UnknownQuestionError();
       // Only what is new: a client also posts what was stored before anything was checked.
       checkFiles([...append, ...update, ...(edit ? [edit] : [])]);
       // A summary is refused as a message, and compared with the one that is shown like any other.

@@ -12,7 +12,7 @@ import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import { ChatCaller, parseClientTools } from "../feature/client-tools.ts";
 
-import { FunctionInputError, InvalidKeyError } from "../feature/errors.ts";
+import { featureErrors } from "../feature/errors.ts";
 import {
   CallbackReader,
   deliverFound,
@@ -285,7 +285,7 @@ function checkedMode(options: unknown): "wait" | "submit" | "stream" {
   }
   if (mode !== "wait" && input === undefined) throw new TypeError(`runTurn: the mode "${mode}" needs input.`);
   if (mode === "stream" && !isCallback(callback)) throw new TypeError('runTurn: the mode "stream" needs a callback.');
-  if (mode === "submit" && typeof input === "function") throw new FunctionInputError();
+  if (mode === "submit" && typeof input === "function") throw featureErrors.FunctionInputError();
   return mode;
 }
 
@@ -299,7 +299,8 @@ export const KEY_LIMIT_BYTES = 1_024;
 
 /** A caller's key as the engine knows it. Throws InvalidKeyError: the value may come over RPC, untyped. */
 export function keyId(kind: Parameters<typeof idempotencyId>[0], key: unknown): string {
-  if (typeof key !== "string" || key.trim() === "") throw new InvalidKeyError("it is blank, or not a text");
-  if (byteLength(key) > KEY_LIMIT_BYTES) throw new InvalidKeyError(`it has more than ${KEY_LIMIT_BYTES} bytes`);
+  if (typeof key !== "string" || key.trim() === "") throw featureErrors.InvalidKeyError("it is blank, or not a text");
+  if (byteLength(key) > KEY_LIMIT_BYTES)
+    throw featureErrors.InvalidKeyError(`it has more than ${KEY_LIMIT_BYTES} bytes`);
   return idempotencyId(kind, key);
 }

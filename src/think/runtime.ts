@@ -24,7 +24,7 @@ import { readConfig } from "../agent/config.ts";
 import { viewWithoutAdmission } from "../turn/turn.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
-import { CustomSessionError, NotStartedError } from "../feature/errors.ts";
+import { featureErrors } from "../feature/errors.ts";
 import { isDevelopment } from "./failure-log.ts";
 import type { Features } from "../feature/features.ts";
 import { LateOutcomes } from "../turn/late-outcomes.ts";
@@ -100,7 +100,7 @@ export class ThinkRuntime {
 
   /** What `configureSession` returned. */
   get session(): Session {
-    if (!this.#session) throw new NotStartedError(this.overrides.constructor.name);
+    if (!this.#session) throw featureErrors.NotStartedError(this.overrides.constructor.name);
     return this.#session;
   }
 
@@ -256,7 +256,7 @@ export class ThinkRuntime {
     const { agent, session } = this;
     const features = this.turnFeatures;
     const { store } = session;
-    if (!store) throw new CustomSessionError();
+    if (!store) throw featureErrors.CustomSessionError();
     const { conversation, host } = store.scope;
     const journal = openJournal({
       sql: agent.sql,

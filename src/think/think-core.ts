@@ -25,7 +25,7 @@ import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } fro
 import type { ActionAuthorizationDecision } from "../feature/approval-contract.ts";
 import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "../agent/config.ts";
-import { NoModelError } from "../feature/errors.ts";
+import { featureErrors } from "../feature/errors.ts";
 import { defaultChatErrorClassifier } from "../model/failure-classifier.ts";
 import type {
   ChatErrorClassification,
@@ -136,7 +136,7 @@ export abstract class ThinkCore<
 
   /** The model that answers. */
   getModel(): LanguageModel {
-    throw new NoModelError(this.constructor.name);
+    throw featureErrors.NoModelError(this.constructor.name);
   }
 
   /** Used unless `configureSession` declared context blocks in its place. */

@@ -1,6 +1,7 @@
 // The user's hooks, as the engine calls them: each with the turn's details, in the agent's context, and with the documented
 // consequence of a throw. Throws that must not reach the engine end here: those of `onChatError` and `classifyChatError`.
 // Throws of tool, step and chunk hooks are passed on to model/, which makes them a tool's error or logs them.
+import { featureErrors } from "../feature/errors.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { runDurably } from "../agent/context.ts";
@@ -34,7 +35,6 @@ import { cutErrorText, errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 import type { Assembly } from "./assemble.ts";
-import { ToolDecisionError } from "../feature/errors.ts";
 import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "../model/failure-classifier.ts";
 import { FailureLog } from "./failure-log.ts";
 import type { TurnFeatures } from "../feature/turn-features.ts";
@@ -119,7 +119,7 @@ export class UserTurnHooks implements TurnHooks {
     const input = decision?.action === "allow" && decision.input !== undefined ? decision.input : call.input;
     await features.observer()?.beforeToolCall(turn, { ...call, input });
     if (decision === undefined || decision === null) return undefined;
-    if (!DECISIONS.has(decision.action)) throw new ToolDecisionError(call.toolName, decision.action);
+    if (!DECISIONS.has(decision.action)) throw featureErrors.ToolDecisionError(call.toolName, decision.action);
     return decision;
   }
 

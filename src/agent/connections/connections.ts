@@ -10,7 +10,7 @@ import {
   type ConnectionContext,
   type ConnectionSocket
 } from "../../host/connection.ts";
-import { ConnectionTagError } from "../errors.ts";
+import { agentErrors } from "../errors.ts";
 import { frames } from "./frames.ts";
 import type { AgentRuntime } from "../runtime.ts";
 
@@ -82,10 +82,10 @@ export class Connections {
       this.#agent.getConnectionTags(connection, context)
     );
     const tags = [...new Set([attachment.id, ...given])];
-    if (tags.length > TAG_LIMIT) throw new ConnectionTagError(`${tags.length} tags`);
+    if (tags.length > TAG_LIMIT) throw agentErrors.ConnectionTagError(`${tags.length} tags`);
     for (const tag of tags) {
-      if (typeof tag !== "string" || tag === "") throw new ConnectionTagError("an empty tag");
-      if (tag.length > TAG_LENGTH_LIMIT) throw new ConnectionTagError(`a tag of ${tag.length} characters`);
+      if (typeof tag !== "string" || tag === "") throw agentErrors.ConnectionTagError("an empty tag");
+      if (tag.length > TAG_LENGTH_LIMIT) throw agentErrors.ConnectionTagError(`a tag of ${tag.length} characters`);
     }
     return tags;
   }

@@ -2,10 +2,10 @@
 // tell, also when user code calls them on the client's behalf.
 import type { AgentBase } from "../agent-base.ts";
 import { getCurrentAgent } from "../context.ts";
-import { ReadonlyConnectionError } from "../errors.ts";
+import { agentErrors } from "../errors.ts";
 
 /** Throws when what is running was caused by a readonly client. */
 export function assertCallerMayChange(agent: Pick<AgentBase, "isConnectionReadonly">): void {
   const { connection } = getCurrentAgent();
-  if (connection && agent.isConnectionReadonly(connection)) throw new ReadonlyConnectionError();
+  if (connection && agent.isConnectionReadonly(connection)) throw agentErrors.ReadonlyConnectionError();
 }

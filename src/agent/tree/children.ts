@@ -13,7 +13,7 @@ import {
   undeliveredSchedules
 } from "./taken-over-children.ts";
 import { SUB_PREFIX, type AgentPath, type AgentPathStep } from "../../host/path.ts";
-import { ReservedClassNameError, SubAgentDepthError, SubAgentNameError, TREE_DEPTH_LIMIT } from "./sub-agent-errors.ts";
+import { ReservedClassNameError, subAgentErrors, SubAgentNameError, TREE_DEPTH_LIMIT } from "./sub-agent-errors.ts";
 
 export interface SubAgentInfo {
   className: string;
@@ -153,7 +153,7 @@ export class Children {
 export function validateChild(child: AgentPathStep, parentPath: AgentPath): void {
   if (kebabCase(child.className) === SUB_PREFIX) throw new ReservedClassNameError(child.className);
   if (child.name.includes("\0")) throw new SubAgentNameError();
-  if (parentPath.length >= TREE_DEPTH_LIMIT) throw new SubAgentDepthError(child.className);
+  if (parentPath.length >= TREE_DEPTH_LIMIT) throw subAgentErrors.SubAgentDepthError(child.className);
 }
 
 /** Class names are identifiers, so the first colon always ends one. */

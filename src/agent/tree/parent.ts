@@ -2,7 +2,7 @@
 import type { AgentBase } from "../agent-base.ts";
 import { isUpgrade } from "../connections/upgrade.ts";
 import type { AgentRuntime } from "../runtime.ts";
-import { NotASubAgentError, WrongParentError } from "./sub-agent-errors.ts";
+import { subAgentErrors } from "./sub-agent-errors.ts";
 import { remoteStub, type SubAgentStub } from "./sub-agent-stub.ts";
 
 export function parentStub<T extends AgentBase>(
@@ -12,8 +12,8 @@ export function parentStub<T extends AgentBase>(
 ): SubAgentStub<T> {
   const { parentPath } = runtime.identity;
   const ancestor = parentPath.at(-level);
-  if (!ancestor || level < 1) throw new NotASubAgentError(runtime.identity.className);
-  if (ancestor.className !== className) throw new WrongParentError(className, ancestor.className);
+  if (!ancestor || level < 1) throw subAgentErrors.NotASubAgentError(runtime.identity.className);
+  if (ancestor.className !== className) throw subAgentErrors.WrongParentError(className, ancestor.className);
   const pathBelowRoot = parentPath.slice(1, parentPath.length - level + 1);
   if (pathBelowRoot.length === 0) {
     // The export of that class: its stub has that class's methods.

@@ -2,7 +2,7 @@
 import type { Agent } from "../agent.ts";
 import type { AgentBase } from "../agent-base.ts";
 import { isUnknownChild, type InternalCall, type Invoked } from "./internal.ts";
-import { UnknownSubAgentError } from "./sub-agent-errors.ts";
+import { subAgentErrors } from "./sub-agent-errors.ts";
 
 /** A class that can be a sub-agent. */
 export type SubAgentClass<T extends AgentBase = AgentBase> = abstract new (ctx: DurableObjectState, env: never) => T;
@@ -47,7 +47,7 @@ export function remoteStub<T extends AgentBase>(init: RemoteStubInit): SubAgentS
       if (name === "fetch") return init.fetch;
       return async (...args: unknown[]) => {
         const answer = await init.ask({ op: "invoke", method: name, args });
-        if (isUnknownChild(answer)) throw new UnknownSubAgentError(init.className);
+        if (isUnknownChild(answer)) throw subAgentErrors.UnknownSubAgentError(init.className);
         // `invoke` is always answered like this.
         return (answer as Invoked).result;
       };

@@ -9,7 +9,7 @@ import { isUnknownChild, type InternalCall } from "./internal.ts";
 import type { AgentPath, AgentPathStep } from "../../host/path.ts";
 import { attachmentsBelow, performSocketActions, RemoteSockets } from "./remote-sockets.ts";
 import type { AgentRuntime } from "../runtime.ts";
-import { RootUnavailableError } from "./sub-agent-errors.ts";
+import { subAgentErrors } from "./sub-agent-errors.ts";
 
 type AgentNamespace = Pick<DurableObjectNamespace, "get" | "idFromName">;
 
@@ -206,7 +206,7 @@ export class Tree {
     const bindings = this.#runtime.env as Record<string, unknown>;
     for (const candidate of [exports?.[className], bindings[className]]) if (isNamespace(candidate)) return candidate;
     const names = Object.keys(bindings).filter((name) => isNamespace(bindings[name]));
-    throw new RootUnavailableError(className, names);
+    throw subAgentErrors.RootUnavailableError(className, names);
   }
 }
 

@@ -1,6 +1,6 @@
 // Actions as a capability: settings, override points and public names. What they do comes with the first action, which
 // carries the feature.
-import { ActionMapError } from "../../feature/errors.ts";
+import { featureErrors } from "../../feature/errors.ts";
 import {
   authorizeByGrant,
   type ActionAuthorizationContext,
@@ -75,6 +75,6 @@ export const actions = chatCapability<ActionsFeature, ActionMembers>({
     method: "getActions",
     // Only agents with these members are asked.
     read: (agent) => (agent as ActionMembers).getActions(),
-    refuse: () => new ActionMapError()
+    refuse: () => featureErrors.ActionMapError()
   }
 });

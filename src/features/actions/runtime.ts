@@ -14,7 +14,7 @@ import type {
   ReplyAttachment
 } from "../../feature/approval-contract.ts";
 import { grantOf, grantOfRecord, recordOfGrant } from "../../feature/approval-contract.ts";
-import { ActionMapError } from "../../feature/errors.ts";
+import { featureErrors } from "../../feature/errors.ts";
 import type { CallOwner, LostCall, TurnPart } from "../../feature/feature.ts";
 import { endingInPause } from "../../feature/paused-turn.ts";
 import type { ChatServices } from "../../feature/services.ts";
@@ -112,7 +112,7 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
     let grant: ActionGrant = { allowed: true };
     const { turnId, requestId, messageId, signal } = turn;
     const map: ActionSet = this.#owner.getActions();
-    if (!isObject(map)) throw new ActionMapError();
+    if (!isObject(map)) throw featureErrors.ActionMapError();
     const isEmpty = Object.values(map).every((one) => one === undefined);
     const described = { turnId, requestId, messageId, signal, grant: () => grant };
     const compiled = isEmpty ? undefined : this.compile(described, map);

@@ -23,7 +23,8 @@ import {
 } from "./fiber-row.ts";
 import { FiberTable, METADATA_LIMIT_BYTES, type NewFiber } from "./fiber-table.ts";
 import type { KeepAlive } from "../../agent/keep-alive.ts";
-import { encodeStored, TooLargeError } from "../../agent/stored-json.ts";
+import { encodeStored } from "../../agent/stored-json.ts";
+import { agentErrors } from "../../agent/errors.ts";
 
 export type {
   FiberContext,
@@ -421,7 +422,7 @@ function managed(row: FiberRow | undefined): FiberInspection | null {
 function readKey(field: "fiberId" | "idempotencyKey", value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (value.trim() === "") throw fiberErrors.FiberOptionsError(`${field} must not be blank`);
-  if (byteLength(value) > KEY_LIMIT_BYTES) throw new TooLargeError(field, byteLength(value), KEY_LIMIT_BYTES);
+  if (byteLength(value) > KEY_LIMIT_BYTES) throw agentErrors.TooLargeError(field, byteLength(value), KEY_LIMIT_BYTES);
   return value;
 }
 

@@ -28,7 +28,7 @@ import { installedSdk } from "../../model/index.ts";
 import { promptFingerprint } from "../../turn/tool-calls.ts";
 import { isObject } from "../../util/json.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
-import { InspectedModelError } from "../../feature/errors.ts";
+import { featureErrors } from "../../feature/errors.ts";
 import { decidedApprovals } from "./inspection-approvals.ts";
 import { inspectFile, inspectState } from "./inspection-state.ts";
 import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
@@ -163,7 +163,7 @@ export class ThinkInspection implements InspectionSource {
     const { overrides, clock } = this.#services;
     const models = this.#agent.inspectionModels();
     if (request.model !== undefined && !Object.hasOwn(models, request.model)) {
-      throw new InspectedModelError(request.model, Object.keys(models));
+      throw featureErrors.InspectedModelError(request.model, Object.keys(models));
     }
     const model = (request.model === undefined ? undefined : models[request.model]) ?? overrides.getModel();
     const answer = this.#answerOf(found);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ThinkError } from "../../util/errors.ts";
+import { errorTable, ThinkError } from "../../util/errors.ts";
 import { classMembers } from "./class-members.ts";
 import { unifiedDifference } from "./difference.ts";
 import { exportedNames } from "./exported-names.ts";
@@ -14,15 +14,13 @@ import { tryObjects, type ObjectResult } from "./object-data.ts";
 /** Where wrangler dev, vite dev and everthink serve keep objects. */
 const DATA_FOLDERS = [".wrangler/state/v3/do", ".data"];
 
-export class MigrateParserError extends ThinkError {
-  constructor() {
-    super({
-      code: "migrate-parser",
-      message: "No parser for TypeScript was found.",
-      hint: "It comes with Vite 8. In a project without it: npm install --no-save rolldown, then run everthink migrate again."
-    });
-  }
-}
+const migrateErrors = errorTable(ThinkError, {
+  MigrateParserError: () => ({
+    code: "migrate-parser",
+    message: "No parser for TypeScript was found.",
+    hint: "It comes with Vite 8. In a project without it: npm install --no-save rolldown, then run everthink migrate again."
+  })
+});
 
 export interface MigrateOptions {
   /** Of the project. Absolute, as those of `data`. */
@@ -162,7 +160,7 @@ async function loadParser(folder: string): Promise<ProjectInit["parseModule"]> {
     };
     return (code, language) => parseAst(code, { lang: language });
   }
-  throw new MigrateParserError();
+  throw migrateErrors.MigrateParserError();
 }
 
 function throughVite(place: string): string | undefined {

@@ -1,7 +1,7 @@
 // Whether an address can be listened on, asked before any data is touched. It may still be taken a moment later; then
 // workerd says so.
 import { createServer } from "node:net";
-import { AddressError, PortTakenError } from "./errors.ts";
+import { PortTakenError, serveErrors } from "./errors.ts";
 
 export function requireFreeAddress(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -16,16 +16,16 @@ function addressError(code: string, host: string, port: number): Error {
     case "EADDRINUSE":
       return new PortTakenError(port);
     case "EACCES":
-      return new AddressError(
+      return serveErrors.AddressError(
         `This user may not listen on port ${port}.`,
         "Ports below 1024 need a privilege: see --port."
       );
     case "EADDRNOTAVAIL":
-      return new AddressError(`${host} is not an address of this machine.`);
+      return serveErrors.AddressError(`${host} is not an address of this machine.`);
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return new AddressError(`The host name ${host} is not known.`);
+      return serveErrors.AddressError(`The host name ${host} is not known.`);
     default:
-      return new AddressError(`Cannot listen on ${host}, port ${port} (${code}).`);
+      return serveErrors.AddressError(`Cannot listen on ${host}, port ${port} (${code}).`);
   }
 }

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBuild } from "./build.ts";
-import { MissingBuildError, UnusableBuildError, UsageError } from "./errors.ts";
 
 let project = "";
 beforeEach(() => {
@@ -72,49 +71,49 @@ describe("a build", () => {
     expect(build.manifest.warnings).toEqual(["The file _headers among the assets is not read here."]);
   });
 
-  test.each<[string, Record<string, unknown>, string | undefined, new (text: string) => Error, string]>([
-    ["nothing", {}, undefined, MissingBuildError, "There is no build here"],
-    ["a wrong name", {}, "dist/app", MissingBuildError, "There is no build at dist/app."],
-    ["an empty folder", { "out/a.txt": "" }, "out", MissingBuildError, "out is no build"],
+  test.each<[string, Record<string, unknown>, string | undefined, string, string]>([
+    ["nothing", {}, undefined, "MissingBuildError", "There is no build here"],
+    ["a wrong name", {}, "dist/app", "MissingBuildError", "There is no build at dist/app."],
+    ["an empty folder", { "out/a.txt": "" }, "out", "MissingBuildError", "out is no build"],
     [
       "two builds",
       { "dist/a/wrangler.json": config, "dist/b/wrangler.json": config },
       undefined,
-      MissingBuildError,
+      "MissingBuildError",
       "more than one build here: dist/a, dist/b."
     ],
     [
       "no entry",
       { "dist/a/wrangler.json": config },
       undefined,
-      MissingBuildError,
+      "MissingBuildError",
       "The entry module is missing: dist/a/index.js."
     ],
     [
       "no assets",
       { "o/wrangler.json": config, "o/index.js": "" },
       "o",
-      MissingBuildError,
+      "MissingBuildError",
       "The folder of assets is missing: client."
     ],
     [
       "sources",
       { "wrangler.jsonc": '{"main":"src/a.ts","compatibility_date":"2026-01-01",}', "src/a.ts": "" },
       ".",
-      UnusableBuildError,
+      "UnusableBuildError",
       "src/a.ts is TypeScript, not a build."
     ],
-    ["a broken file", { "o/wrangler.json": "{" }, "o", UnusableBuildError, "cannot be read"],
-    ["toml", { "wrangler.toml": "" }, "wrangler.toml", UnusableBuildError, "A wrangler.toml cannot be read."],
-    ["a text", { "a.txt": "" }, "a.txt", UnusableBuildError, "a.txt is not a JavaScript module."]
-  ])("that is %s is refused in plain words", (_name, files, place, kind, message) => {
+    ["a broken file", { "o/wrangler.json": "{" }, "o", "UnusableBuildError", "cannot be read"],
+    ["toml", { "wrangler.toml": "" }, "wrangler.toml", "UnusableBuildError", "A wrangler.toml cannot be read."],
+    ["a text", { "a.txt": "" }, "a.txt", "UnusableBuildError", "a.txt is not a JavaScript module."]
+  ])("that is %s is refused in plain words", (_case, files, place, name, message) => {
     put(files);
-    expect(() => read(place)).toThrow(kind);
+    expect(() => read(place)).toThrow(expect.objectContaining({ name }));
     expect(() => read(place)).toThrow(message);
   });
 
   test("with a configuration takes no objects from the command line", () => {
     put(viteBuild);
-    expect(() => read("dist/app", { objects: ["A"] })).toThrow(UsageError);
+    expect(() => read("dist/app", { objects: ["A"] })).toThrow(expect.objectContaining({ name: "UsageError" }));
   });
 });

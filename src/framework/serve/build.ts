@@ -3,7 +3,7 @@
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { errorMessage } from "../../util/errors.ts";
-import { MissingBuildError, UnusableBuildError, UsageError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 import { DEFAULT_ASSET_SETTINGS } from "./front/settings.ts";
 import { parseJsonc } from "./jsonc.ts";
 import { type ModuleKind, moduleKinds } from "./module-kind.ts";
@@ -49,7 +49,7 @@ export interface Build {
 
 export function readBuild(options: BuildOptions, workingFolder: string): Build {
   const place = options.build === undefined ? findBuild(workingFolder) : resolve(workingFolder, options.build);
-  if (!existsSync(place)) throw new MissingBuildError(`There is no build at ${shown(place, workingFolder)}.`);
+  if (!existsSync(place)) throw serveErrors.MissingBuildError(`There is no build at ${shown(place, workingFolder)}.`);
   const isFolder = statSync(place).isDirectory();
   const config = isFolder ? CONFIG_NAMES.map((name) => join(place, name)).find(existsSync) : asConfigFile(place);
   if (config !== undefined) return readConfiguredBuild(config, options, workingFolder);
@@ -66,21 +66,21 @@ function findBuild(folder: string): string {
   const found = globSync("dist/{,*/}wrangler.json", { cwd: folder });
   if (found.length === 1 && found[0] !== undefined) return join(folder, found[0]);
   if (found.length === 0)
-    throw new MissingBuildError("There is no build here: no dist/<name>/wrangler.json was found.");
+    throw serveErrors.MissingBuildError("There is no build here: no dist/<name>/wrangler.json was found.");
   const names = found.map((path) => dirname(path)).sort();
-  throw new MissingBuildError(`There is more than one build here: ${names.join(", ")}.`, "Name one of them.");
+  throw serveErrors.MissingBuildError(`There is more than one build here: ${names.join(", ")}.`, "Name one of them.");
 }
 
 function asConfigFile(file: string): string | undefined {
   if (file.endsWith(".toml"))
-    throw new UnusableBuildError("A wrangler.toml cannot be read.", "Name the build's wrangler.json.");
+    throw serveErrors.UnusableBuildError("A wrangler.toml cannot be read.", "Name the build's wrangler.json.");
   return /\.jsonc?$/.test(file) ? file : undefined;
 }
 
 function readConfiguredBuild(config: string, options: BuildOptions, workingFolder: string): Build {
   if (options.objects.length > 0 || options.loader !== undefined) {
     const name = shown(config, workingFolder);
-    throw new UsageError(
+    throw serveErrors.UsageError(
       `--objects and --loader are for a build without configuration; ${name} says what this one has.`
     );
   }
@@ -112,7 +112,9 @@ function readPlainBuild(place: string, { isFolder, options, workingFolder }: Pla
   const entry = isFolder ? ENTRY_NAMES.map((name) => join(place, name)).find(existsSync) : place;
   if (entry === undefined) {
     const where = shown(place, workingFolder);
-    throw new MissingBuildError(`${where} is no build: it has neither a wrangler.json nor an ${ENTRY_NAMES[0]}.`);
+    throw serveErrors.MissingBuildError(
+      `${where} is no build: it has neither a wrangler.json nor an ${ENTRY_NAMES[0]}.`
+    );
   }
   requireEntry(entry, workingFolder);
   const manifest: WorkerManifest = {
@@ -142,7 +144,7 @@ function withAssets(build: Build, assets: AssetFolder | undefined, workingFolder
   if (assets === undefined) return build;
   const { directory } = assets;
   if (!existsSync(directory) || !statSync(directory).isDirectory()) {
-    throw new MissingBuildError(`The folder of assets is missing: ${shown(directory, workingFolder)}.`);
+    throw serveErrors.MissingBuildError(`The folder of assets is missing: ${shown(directory, workingFolder)}.`);
   }
   const ignored = readdirSync(directory).filter((name) => name === "_headers" || name === "_redirects");
   const warnings = ignored.map((name) => `The file ${name} among the assets is not read here.`);
@@ -154,14 +156,15 @@ function withAssets(build: Build, assets: AssetFolder | undefined, workingFolder
 
 function requireEntry(entry: string, workingFolder: string): void {
   if (/\.[mc]?tsx?$/.test(entry)) {
-    throw new UnusableBuildError(
+    throw serveErrors.UnusableBuildError(
       `${shown(entry, workingFolder)} is TypeScript, not a build.`,
       "Build it first (vite build), and name the build: everthink serve dist/<name>"
     );
   }
-  if (!existsSync(entry)) throw new MissingBuildError(`The entry module is missing: ${shown(entry, workingFolder)}.`);
+  if (!existsSync(entry))
+    throw serveErrors.MissingBuildError(`The entry module is missing: ${shown(entry, workingFolder)}.`);
   if (!/\.m?js$/.test(entry))
-    throw new UnusableBuildError(`${shown(entry, workingFolder)} is not a JavaScript module.`);
+    throw serveErrors.UnusableBuildError(`${shown(entry, workingFolder)} is not a JavaScript module.`);
 }
 
 function modulesOf(entry: string, folder: string, { rules }: WorkerManifest): BuiltModule[] {
@@ -174,7 +177,7 @@ function modulesOf(entry: string, folder: string, { rules }: WorkerManifest): Bu
     if (kind === undefined || name === main || !statSync(join(folder, path)).isFile()) continue;
     modules.push({ name, kind, file: join(folder, path) });
     if (modules.length > MODULE_LIMIT) {
-      throw new UnusableBuildError(
+      throw serveErrors.UnusableBuildError(
         `${folder} holds more than ${MODULE_LIMIT} modules: it is not the output of a build.`
       );
     }
@@ -187,7 +190,7 @@ function readJson(file: string): unknown {
   try {
     return parseJsonc(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new UnusableBuildError(`${file} cannot be read: ${errorMessage(error)}`);
+    throw serveErrors.UnusableBuildError(`${file} cannot be read: ${errorMessage(error)}`);
   }
 }
 

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { DataFolderError, type DataFolderOwner, DataFolderInUseError } from "./errors.ts";
+import { serveErrors, type DataFolderOwner } from "./errors.ts";
 
 /** Inside the data folder: the lock, and what this instance runs. Not part of the data. */
 export const OWN_FOLDER = ".everthink";
@@ -32,7 +32,7 @@ export async function lockDataFolder(folder: string, waitMs = WAIT_MS): Promise<
   const descriptor = openLockFile(folder, file);
   try {
     for (let waited = 0; !(await tryLock(folder, descriptor)); waited += RETRY_MS) {
-      if (waited >= waitMs) throw new DataFolderInUseError(folder, readOwner(file));
+      if (waited >= waitMs) throw serveErrors.DataFolderInUseError(folder, readOwner(file));
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
     ftruncateSync(descriptor);
@@ -51,7 +51,7 @@ function openLockFile(folder: string, file: string): number {
     // For appending: nothing of the owner's is overwritten by a process that only asks.
     return openSync(file, "a", 0o600);
   } catch (error) {
-    throw new DataFolderError(folder, reasonOf(error, folder));
+    throw serveErrors.DataFolderError(folder, reasonOf(error, folder));
   }
 }
 
@@ -84,7 +84,10 @@ async function tryLock(folder: string, descriptor: number): Promise<boolean> {
     if (code === 1) return false;
     // Missing, or it cannot lock here: the next one may.
   }
-  throw new DataFolderError(folder, "it cannot be locked (this needs flock or perl, and a disk that knows locks)");
+  throw serveErrors.DataFolderError(
+    folder,
+    "it cannot be locked (this needs flock or perl, and a disk that knows locks)"
+  );
 }
 
 function exitCode(program: string, args: readonly string[], descriptor: number): Promise<number | null> {

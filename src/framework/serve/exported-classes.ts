@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, copyFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Build } from "./build.ts";
-import { UnusableBuildError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 import type { Binding } from "./worker-manifest.ts";
 import { DATA_SERVICE, secretEnvironment, workerdConfig } from "./workerd-config.ts";
 import { launchWorkerd } from "./workerd-process.ts";
@@ -54,7 +54,7 @@ export function checkObjectClasses(named: readonly string[], found: ExportedClas
   const list = found.objects.join(", ") || "none";
   const missing = named.find((name) => !found.exported.includes(name));
   if (missing !== undefined) {
-    throw new UnusableBuildError(
+    throw serveErrors.UnusableBuildError(
       `The build does not export the class ${missing} given with --objects.`,
       `Classes of Durable Objects it exports: ${list}. Class names must survive the bundler.`
     );

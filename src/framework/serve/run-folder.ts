@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Build } from "./build.ts";
 import { OWN_FOLDER } from "./data-lock.ts";
-import { DataFolderError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { DEFAULT_ASSET_SETTINGS } from "./front/settings.ts";
 import type { Binding } from "./worker-manifest.ts";
@@ -40,7 +40,7 @@ export function writeRunFolder(dataFolder: string, content: RunFolderContent): s
     writeFileSync(configFile, configText(content), { mode: 0o600 });
     return configFile;
   } catch (error) {
-    throw new DataFolderError(dataFolder, errorMessage(error));
+    throw serveErrors.DataFolderError(dataFolder, errorMessage(error));
   }
 }
 

@@ -11,7 +11,7 @@ import { alarmLimits, fewFilesWarning, limitsText, openFileLimit, StartLimits } 
 import { type Build, type BuildOptions, readBuild } from "./build.ts";
 import { checkObjectClasses, exportedClasses } from "./exported-classes.ts";
 import { lockDataFolder } from "./data-lock.ts";
-import { DataFolderError, PlatformError, UsageError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 import { isAnswering, reachableHost } from "./health-check.ts";
 import { keepLastDeath, readLastDeath } from "./last-death.ts";
 import type { Log } from "./log.ts";
@@ -63,11 +63,11 @@ export interface ServeEnvironment {
 /** Returns when it was stopped. Throws a ServeError when it cannot serve (any more). */
 export async function serve(options: ServeArguments, environment: ServeEnvironment): Promise<void> {
   const { workingFolder, log, signals } = environment;
-  if (process.platform === "win32") throw new PlatformError();
+  if (process.platform === "win32") throw serveErrors.PlatformError();
   const build = readBuild(options, workingFolder);
   const dataFolder = resolve(workingFolder, options.data);
   if (`${dataFolder}${sep}`.startsWith(`${build.assetFolder}${sep}`)) {
-    throw new DataFolderError(dataFolder, "it lies among the assets, where everybody could read it");
+    throw serveErrors.DataFolderError(dataFolder, "it lies among the assets, where everybody could read it");
   }
   const declared = withVariables(build.manifest, {
     file: readVariableFile(options, build, workingFolder),
@@ -265,6 +265,7 @@ function readVariableFile(options: ServeArguments, build: Build, workingFolder: 
     return existsSync(usual) ? readFileSync(usual, "utf8") : undefined;
   }
   const file = resolve(workingFolder, options.variableFile);
-  if (!existsSync(file)) throw new UsageError(`The file ${options.variableFile} given with --var-file does not exist.`);
+  if (!existsSync(file))
+    throw serveErrors.UsageError(`The file ${options.variableFile} given with --var-file does not exist.`);
   return readFileSync(file, "utf8");
 }

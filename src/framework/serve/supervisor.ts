@@ -3,7 +3,7 @@
 // need neither. Two never run at once: a new one is started only when the one before is gone.
 import { backoffMs, type Backoff } from "../../util/backoff.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { GaveUpError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 
 /** A run at least this long counts as healthy: the next death is the first again. */
 export const STABLE_MS = 60_000;
@@ -89,7 +89,7 @@ export async function supervise(
       if (end.what === "pulled") continue;
     }
     const next = decideRestart(quickDeaths, ports.now() - startedAt);
-    if (next.do === "give-up") throw new GaveUpError(next.quickDeaths, STABLE_MS);
+    if (next.do === "give-up") throw serveErrors.GaveUpError(next.quickDeaths, STABLE_MS);
     quickDeaths = next.quickDeaths;
     ports.log(next.afterMs === 0 ? "Starting it again." : `Starting it again in ${next.afterMs / 1000} s.`);
     await ports.pause(next.afterMs, stop);

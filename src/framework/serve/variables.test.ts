@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MissingVariableError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 import { parseVariables, withVariables } from "./variables.ts";
 import type { WorkerManifest } from "./worker-manifest.ts";
 
@@ -55,7 +55,7 @@ describe("the Worker's variables", () => {
     const environment = { KEY: "1", OTHER: "2" };
     expect(withVariables(needy, { environment, names: [] })).toHaveLength(2);
     expect(() => withVariables(needy, { environment: {}, names: ["KEY", "MORE"] })).toThrow(
-      new MissingVariableError(["KEY", "OTHER", "MORE"])
+      serveErrors.MissingVariableError(["KEY", "OTHER", "MORE"])
     );
   });
 });

@@ -1,6 +1,6 @@
 // Values for the Worker's environment that its configuration does not hold: a file of NAME=value lines (.dev.vars) and
 // variables of this process, each only when it was asked for by name. They stay off the disk: see the binding "secret".
-import { MissingVariableError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 import type { Binding, WorkerManifest } from "./worker-manifest.ts";
 
 export interface VariableSources {
@@ -23,7 +23,7 @@ export function withVariables(manifest: WorkerManifest, sources: VariableSources
     ...manifest.requiredSecrets.filter((name) => !values.has(name)),
     ...sources.names.filter((name) => !values.has(name) && !plain.has(name))
   ];
-  if (missing.length > 0) throw new MissingVariableError([...new Set(missing)]);
+  if (missing.length > 0) throw serveErrors.MissingVariableError([...new Set(missing)]);
   const secrets = [...values].map(([name, value]): Binding => ({ type: "secret", name, value }));
   return [...manifest.bindings.filter(({ name }) => !values.has(name)), ...secrets];
 }

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { isObject, parseJson } from "../../util/json.ts";
-import { MissingWorkerdError, OldWorkerdError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 
 /** Packages that bring the next one along, for package managers that do not put it at the top. */
 const CHAINS = [["workerd"], ["miniflare", "workerd"], ["wrangler", "workerd"], ["wrangler", "miniflare", "workerd"]];
@@ -24,7 +24,7 @@ export function findWorkerd(folders: readonly string[]): string {
       old ??= found.version;
     }
   }
-  throw old === undefined ? new MissingWorkerdError() : new OldWorkerdError(old, OLDEST_WORKERD);
+  throw old === undefined ? serveErrors.MissingWorkerdError() : serveErrors.OldWorkerdError(old, OLDEST_WORKERD);
 }
 
 function isOlder(version: string, than: string): boolean {

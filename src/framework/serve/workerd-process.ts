@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeDeadline } from "../../host/deadline.ts";
-import { PortTakenError, WorkerdStartError } from "./errors.ts";
+import { PortTakenError, serveErrors } from "./errors.ts";
 import { attachLifeline, type Lifeline } from "./lifeline.ts";
 import { SOCKET_NAME } from "./workerd-config.ts";
 
@@ -88,7 +88,7 @@ export async function launchWorkerd(options: LaunchOptions): Promise<WorkerdProc
     signalGroup(child, "SIGKILL");
     await ended;
     if (/Address already in use/i.test(startOutput)) throw new PortTakenError(options.port);
-    throw new WorkerdStartError(error instanceof Error ? error.message : String(error), startOutput);
+    throw serveErrors.WorkerdStartError(error instanceof Error ? error.message : String(error), startOutput);
   }
 }
 

@@ -1,7 +1,7 @@
 // A wrangler configuration, as a build writes it, to a manifest. Pure. What plain workerd cannot provide (KV, R2, cron
 // triggers and so on) becomes a warning with its name: the Worker still starts, and finds that binding undefined.
 import { DEFAULT_ASSET_SETTINGS, HTML_HANDLINGS, NOT_FOUND_HANDLINGS } from "./front/settings.ts";
-import { UnusableBuildError } from "./errors.ts";
+import { serveErrors } from "./errors.ts";
 import type { ModuleRule } from "./module-kind.ts";
 import { type ClassMigration, objectClasses } from "./object-classes.ts";
 import type { AssetFolder, Binding, WorkerManifest } from "./worker-manifest.ts";
@@ -12,10 +12,10 @@ export function readBuiltConfig(config: unknown): WorkerManifest {
   const fields = fieldsOf(config);
   const warnings: string[] = [];
   const main = textOf(fields.main);
-  if (main === undefined) throw new UnusableBuildError('The configuration names no "main" module.');
+  if (main === undefined) throw serveErrors.UnusableBuildError('The configuration names no "main" module.');
   const compatibilityDate = textOf(fields.compatibility_date);
   if (compatibilityDate === undefined) {
-    throw new UnusableBuildError('The configuration has no "compatibility_date".');
+    throw serveErrors.UnusableBuildError('The configuration has no "compatibility_date".');
   }
   const objectBindings = readObjectBindings(fields, warnings);
   const assets = readAssets(fieldsOf(fields.assets));

@@ -1,6 +1,6 @@
 // From the module at a convention path to the class that is exported for it, when the Worker is loaded. The build checks
 // what can be read off the source; this checks what is really there.
-import { ThinkError } from "../../util/errors.ts";
+import { errorTable, ThinkError } from "../../util/errors.ts";
 import { isAgentDefinition } from "../definition.ts";
 import { missingExport } from "../manifest/module-exports.ts";
 
@@ -15,18 +15,13 @@ export interface ConventionAgent {
 
 type AgentModuleProblem = "export-missing" | "export-ambiguous" | "class-shared";
 
-export class AgentModuleError extends ThinkError {
-  constructor(
-    readonly problem: AgentModuleProblem,
-    message: string
-  ) {
-    super({
-      code: `agent-${problem}`,
-      message,
-      hint: "One file below agents/ is one agent: a class, or agent({ … })."
-    });
-  }
-}
+const agentModuleErrors = errorTable(ThinkError, {
+  AgentModuleError: (problem: AgentModuleProblem, message: string) => ({
+    code: `agent-${problem}`,
+    message,
+    hint: "One file below agents/ is one agent: a class, or agent({ … })."
+  })
+});
 
 /** Which name each class was given. One class is one agent. */
 const named = new WeakMap<object, ConventionAgent>();
@@ -40,7 +35,7 @@ export function thinkAgentClass(module: object, { className, path }: ConventionA
   if (isAgentDefinition(chosen)) return chosen.createClass(className);
   const before = named.get(chosen);
   if (before !== undefined && before.className !== className) {
-    throw new AgentModuleError(
+    throw agentModuleErrors.AgentModuleError(
       "class-shared",
       `${path} and ${before.path} export the same class. Extend it in one of them: class Other extends It {}.`
     );
@@ -57,12 +52,12 @@ function chooseExport(module: object, path: string): object {
   const chosen = valid.find(([name]) => name === "default") ?? valid[0];
   if (chosen === undefined) {
     const lookAlike = entries.some(([, value]) => typeof value === "object" && value !== null && "model" in value);
-    throw new AgentModuleError("export-missing", missingExport(path, lookAlike));
+    throw agentModuleErrors.AgentModuleError("export-missing", missingExport(path, lookAlike));
   }
   // The same class under two names is one.
   if (chosen[0] !== "default" && new Set(valid.map(([, value]) => value)).size > 1) {
     const names = valid.map(([name]) => name).join(", ");
-    throw new AgentModuleError(
+    throw agentModuleErrors.AgentModuleError(
       "export-ambiguous",
       `${path} exports several agents (${names}) and no default. One file is one agent: export it as default.`
     );

@@ -15,7 +15,7 @@ import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream";
 import { errorMessage } from "../../util/errors.ts";
 import { isLoopback } from "../../util/loopback.ts";
-import { AddressError } from "../serve/errors.ts";
+import { serveErrors } from "../serve/errors.ts";
 import type { LocalInstances } from "./local-instances.ts";
 
 export const STUDIO_PORT = 4321;
@@ -95,7 +95,7 @@ async function listen(server: Server, first: number): Promise<number> {
 
 function noFreePort(error: unknown, { first, last }: { first: number; last: number }): Error {
   const ports = first === last ? `port ${first}` : `any port from ${first} to ${last}`;
-  return new AddressError(
+  return serveErrors.AddressError(
     `Studio cannot listen on ${ports} of 127.0.0.1: ${errorMessage(error)}.`,
     "End another Studio, or choose another port: everthink studio --port <number>"
   );

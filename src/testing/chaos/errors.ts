@@ -1,5 +1,5 @@
 // What the chaos runner says when a conversation cannot be played.
-import { ThinkError } from "../../util/errors.ts";
+import { errorTable, ThinkError } from "../../util/errors.ts";
 
 /** A step of the conversation did not come to its end, however often it was sent and however long it was waited for. */
 export class StepNeverEndedError extends ThinkError {
@@ -22,13 +22,6 @@ export class ConversationError extends ThinkError {
   }
 }
 
-/** The agent lives and keeps no client: it cannot start, or throws when a client connects. */
-export class ConnectionsRefusedError extends ThinkError {
-  constructor(openings: number) {
-    super({ code: "chaos-connections-refused", message: `The agent ended ${openings} connections in a row.` });
-  }
-}
-
 /** The conversation differs between two runs without a crash, so a crash cannot be blamed for a difference. */
 export class UnsteadyConversationError extends ThinkError {
   constructor(difference: string) {
@@ -42,3 +35,11 @@ export class UnsteadyConversationError extends ThinkError {
 
 /** Thrown through a conversation to end it early; never reaches a caller. */
 export class EndOfConversation extends Error {}
+
+export const chaosErrors = errorTable(ThinkError, {
+  /** The agent lives and keeps no client: it cannot start, or throws when a client connects. */
+  ConnectionsRefusedError: (openings: number) => ({
+    code: "chaos-connections-refused",
+    message: `The agent ended ${openings} connections in a row.`
+  })
+});

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ChatClient, readMessages } from "./chat-client.ts";
 import type { ChatFrame } from "./chat-view.ts";
 import type { Disturbance } from "./disturbance.ts";
-import { ConnectionsRefusedError } from "./errors.ts";
+import { chaosErrors } from "./errors.ts";
 import { failedCalls, normalMessages, type NormalMessage } from "./normal-form.ts";
 import { readStoredTurns, type ObjectUnderTest } from "./stored-turns.ts";
 
@@ -160,7 +160,7 @@ export class Stage {
       }
       const closed = this.clients.filter(({ isOpen }) => !isOpen);
       if (closed.length === 0) return;
-      if (openings > MAX_OPENINGS) throw new ConnectionsRefusedError(openings);
+      if (openings > MAX_OPENINGS) throw chaosErrors.ConnectionsRefusedError(openings);
       await this.#unlessDead(Promise.all(closed.map((client) => client.open())));
     }
   }

@@ -1,6 +1,6 @@
 // Which classes the host knows and under which names, and references to them: what `ctx.exports` hands out and facets are
 // started with. A reference carries the props its object will see.
-import { UnknownClass } from "./errors.ts";
+import { inprocessErrors } from "./errors.ts";
 
 /** Any Durable Object class; what it takes is checked by the platform's types where users write it. */
 export type HostedClass<T extends object = object> = new (ctx: never, env: never) => T;
@@ -36,7 +36,7 @@ export class ClassRegistry {
 
   /** The bound class; a test that names another gets an error. */
   requireBound(objectClass: HostedClass): HostedClass {
-    if (!this.isBound(objectClass)) throw new UnknownClass(objectClass.name);
+    if (!this.isBound(objectClass)) throw inprocessErrors.UnknownClass(objectClass.name);
     return objectClass;
   }
 }

@@ -3,7 +3,7 @@
 import { armAlarm } from "./alarms.ts";
 import { ClassRegistry, type HostedClass } from "./class-registry.ts";
 import { CrashControl } from "./crash.ts";
-import { ObjectBusy } from "./errors.ts";
+import { inprocessErrors } from "./errors.ts";
 import { watchWebCrypto } from "./foreign-work.ts";
 import { HostProcess } from "./host-process.ts";
 import { InboundFrames } from "./inbound-frames.ts";
@@ -128,7 +128,7 @@ export class Engine {
 
   async evict(record: ObjectRecord): Promise<void> {
     await this.idle();
-    if (record.activation?.isBusy === true) throw new ObjectBusy(nameOf(record));
+    if (record.activation?.isBusy === true) throw inprocessErrors.ObjectBusy(nameOf(record));
     record.evict();
   }
 
@@ -136,7 +136,7 @@ export class Engine {
     await this.idle();
     const records = [...this.#records.values()].flatMap((record) => [...record.tree()]);
     const busy = records.find((record) => record.activation?.isBusy === true);
-    if (busy !== undefined) throw new ObjectBusy(nameOf(busy));
+    if (busy !== undefined) throw inprocessErrors.ObjectBusy(nameOf(busy));
     for (const record of records) record.evict();
   }
 

@@ -1,6 +1,6 @@
 // Errors the in-process host raises in its own name. Errors that imitate the platform (a TypeError for a missing RPC
 // method, an SQLite error) are built where they are thrown, with the platform's class and wording.
-import { ThinkError } from "../../util/errors.ts";
+import { errorTable, ThinkError } from "../../util/errors.ts";
 
 /** What a platform call throws into code whose object no longer exists. On the platform that code would not run. */
 export abstract class ObjectGone extends ThinkError {}
@@ -34,48 +34,29 @@ export class ObjectEvicted extends ObjectGone {
   }
 }
 
-export class ObjectBusy extends ThinkError {
-  constructor(object: string) {
-    super({
-      code: "object-busy",
-      message: `${object} is still working, so it cannot be evicted.`,
-      hint: "Eviction waits for running events. Advance the clock, answer what it waits for, or use restart()."
-    });
-  }
-}
-
-export class HostNeverIdle extends ThinkError {
-  constructor(turns: number) {
-    super({
-      code: "host-never-idle",
-      message: `The host was still working after ${turns} turns without time passing.`,
-      hint: "Something reschedules itself for now: an alarm set to the present, or two objects calling each other."
-    });
-  }
-}
-
-export class UnknownClass extends ThinkError {
-  constructor(className: string) {
-    super({
-      code: "unknown-class",
-      message: `${className} is not one of this host's agents.`,
-      hint: "Name the class under `agents` when creating the host."
-    });
-  }
-}
-
-export class FacetNotFound extends ThinkError {
-  constructor(path: readonly string[]) {
-    super({ code: "facet-not-found", message: `No facet was ever started at ${JSON.stringify(path)}.` });
-  }
-}
-
-export class NotSimulated extends ThinkError {
-  constructor(what: string) {
-    super({
-      code: "not-simulated",
-      message: `${what} is not available in the in-process host.`,
-      hint: "Test this in workerd."
-    });
-  }
-}
+export const inprocessErrors = errorTable(ThinkError, {
+  ObjectBusy: (object: string) => ({
+    code: "object-busy",
+    message: `${object} is still working, so it cannot be evicted.`,
+    hint: "Eviction waits for running events. Advance the clock, answer what it waits for, or use restart()."
+  }),
+  HostNeverIdle: (turns: number) => ({
+    code: "host-never-idle",
+    message: `The host was still working after ${turns} turns without time passing.`,
+    hint: "Something reschedules itself for now: an alarm set to the present, or two objects calling each other."
+  }),
+  UnknownClass: (className: string) => ({
+    code: "unknown-class",
+    message: `${className} is not one of this host's agents.`,
+    hint: "Name the class under `agents` when creating the host."
+  }),
+  FacetNotFound: (path: readonly string[]) => ({
+    code: "facet-not-found",
+    message: `No facet was ever started at ${JSON.stringify(path)}.`
+  }),
+  NotSimulated: (what: string) => ({
+    code: "not-simulated",
+    message: `${what} is not available in the in-process host.`,
+    hint: "Test this in workerd."
+  })
+});

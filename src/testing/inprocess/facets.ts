@@ -1,7 +1,7 @@
 // `ctx.facets`: child objects with a database of their own, kept with the parent's. Nothing starts before the first call.
 import type { ObjectActivation, Startup } from "./activation.ts";
 import { referenceOf } from "./class-registry.ts";
-import { NotSimulated } from "./errors.ts";
+import { inprocessErrors } from "./errors.ts";
 import { ObjectId } from "./object-id.ts";
 import { ObjectRecord } from "./object-record.ts";
 import { objectStub } from "./object-stub.ts";
@@ -47,7 +47,7 @@ export class FacetsFake {
   }
 
   clone(): never {
-    throw new NotSimulated("ctx.facets.clone()");
+    throw inprocessErrors.NotSimulated("ctx.facets.clone()");
   }
 
   #record(name: string): ObjectRecord {

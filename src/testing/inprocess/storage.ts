@@ -2,7 +2,7 @@
 // platform's input gate guarantees. Every statement is durable when it returns: there is no write coalescing, so a test
 // can crash between two statements that production would commit together.
 import { readAlarm, writeAlarm } from "./alarms.ts";
-import { NotSimulated } from "./errors.ts";
+import { inprocessErrors } from "./errors.ts";
 import { type KvListOptions, SyncKvFake } from "./kv.ts";
 import { SqlStorageFake } from "./sql.ts";
 import type { StorageAccess } from "./storage-access.ts";
@@ -109,7 +109,7 @@ export class StorageFake {
 
   getCurrentBookmark(): Promise<string> {
     return this.#settled(() => {
-      throw new NotSimulated("Point-in-time recovery");
+      throw inprocessErrors.NotSimulated("Point-in-time recovery");
     });
   }
 

@@ -1,6 +1,6 @@
 // The event loop of the host: first in, first out, one task per turn, microtasks drained between turns. `idle()` returns
 // when nothing is left to do without time passing. It uses no timers, only turns of Node's own loop.
-import { HostNeverIdle } from "./errors.ts";
+import { inprocessErrors } from "./errors.ts";
 import { pendingForeignWork } from "./foreign-work.ts";
 import type { Owner } from "./virtual-clock.ts";
 
@@ -37,7 +37,7 @@ export class TurnQueue {
       const isQuiet = this.#tasks.length === 0 && this.#finished === seen && pendingForeignWork() === 0;
       quiet = isQuiet ? quiet + 1 : 0;
       seen = this.#finished;
-      if (seen > limit) throw new HostNeverIdle(TASKS_PER_IDLE);
+      if (seen > limit) throw inprocessErrors.HostNeverIdle(TASKS_PER_IDLE);
     }
   }
 
