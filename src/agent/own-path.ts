@@ -1,8 +1,8 @@
 // Where an agent's own address ends in a URL. Routes of the package lie directly below it, so that a path of the user's
 // that only ends in the same word stays the user's.
+import { decodePercent } from "../util/decode-percent.ts";
 import { kebabCase } from "../util/kebab.ts";
 import type { Identity } from "./identity.ts";
-import { decodeSegment } from "../host/path.ts";
 
 export interface AddressedAgent {
   readonly identity: Pick<Identity, "className" | "name" | "isFacet">;
@@ -27,5 +27,5 @@ export function pathBelowAgent(url: string, { identity, env }: AddressedAgent): 
 
 /** As routes read it: a malformed name stands for itself. */
 function decodedName(segment: string): string {
-  return decodeSegment(segment) ?? segment;
+  return decodePercent(segment) ?? segment;
 }

@@ -2,9 +2,9 @@
 // before an object is woken.
 import { isRetryable } from "../host/platform-errors.ts";
 import { backoffMs } from "../util/backoff.ts";
+import { decodePercent } from "../util/decode-percent.ts";
 import { kebabCase } from "../util/kebab.ts";
-import { callAgent, type AgentStub } from "./tree/agent-call.ts";
-import { decodeSegment } from "../host/path.ts";
+import { type AgentStub, callAgent, isNamespace } from "./tree/agent-call.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
 import {
   checkAllowedOrigins,
@@ -98,7 +98,7 @@ export async function routeAgentRequest<Env>(
   }
   const cors = corsHeaders(options.cors);
   if (request.method === "OPTIONS" && cors) return new Response(null, { headers: cors });
-  const target: RouteTarget = { className: found.binding, name: decodeSegment(instance) ?? instance };
+  const target: RouteTarget = { className: found.binding, name: decodePercent(instance) ?? instance };
   if (isTooLongName(target.name)) {
     return withCors(new Response(agentErrors.AgentNameError(target.name).message, { status: 400 }), cors);
   }
@@ -162,9 +162,8 @@ function findNamespace(
   segment: string
 ): { binding: string; namespace: DurableObjectNamespace } | undefined {
   for (const [binding, value] of Object.entries(env as Record<string, unknown>)) {
-    const isNamespace =
-      typeof value === "object" && value !== null && "idFromName" in value && typeof value.idFromName === "function";
-    if (isNamespace && kebabCase(binding) === segment) return { binding, namespace: value as DurableObjectNamespace };
+    if (isNamespace(value) && kebabCase(binding) === segment)
+      return { binding, namespace: value as DurableObjectNamespace };
   }
   return undefined;
 }

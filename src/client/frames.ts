@@ -1,6 +1,7 @@
 // The `cf_agent_*` protocol on the client: text from the server becomes one typed frame or none, and the client's
 // commands become text. The only module with the names of the wire. Never throws.
 import type { UIMessage, UIMessageChunk } from "ai";
+import { isChunk } from "../model/message-fold.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { submissionList, type ClientSubmission } from "./submissions.ts";
 
@@ -245,11 +246,6 @@ function readRunEvent(runId: string, event: Fields): RunEvent | undefined {
       childStillRunning: event["childStillRunning"] === true
     }
   );
-}
-
-/** The vocabulary is the SDK's; a chunk of a type that the fold does not know changes nothing. */
-function isChunk(value: unknown): value is UIMessageChunk {
-  return isObject(value) && typeof value["type"] === "string";
 }
 
 function isMessage(value: unknown): value is UIMessage {

@@ -1,5 +1,6 @@
 // Where an agent stands in its tree, and how that is written in a URL: /sub/{class}/{name}, repeated.
 // Names are data: they are encoded once, decoded once, and never read as a path or a pattern.
+import { decodePercent } from "../util/decode-percent.ts";
 import { kebabCase } from "../util/kebab.ts";
 
 export interface AgentPathStep {
@@ -53,7 +54,7 @@ export function parseSubAgentPath(
     const className = bySegment.get(segments[index + 1] ?? "");
     const encodedName = segments[index + 2] ?? "";
     if (segments[index] !== SUB_PREFIX || className === undefined || encodedName === "") continue;
-    const name = decodeSegment(encodedName);
+    const name = decodePercent(encodedName);
     if (name === undefined) continue;
     return { className, name, remainingPath: `/${segments.slice(index + 3).join("/")}` };
   }
@@ -67,16 +68,6 @@ export function looksLikeSubAgentPath(url: string, ownName: string): boolean {
   return segments.some(
     (segment, index) => index >= from && segment === SUB_PREFIX && (segments[index + 2] ?? "") !== ""
   );
-}
-
-/** Percent-decodes one segment once; undefined when malformed. */
-export function decodeSegment(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    // Malformed encoding is an expected input from the wire, not a failure.
-    return undefined;
-  }
 }
 
 function pathSegments(url: string): string[] {

@@ -1,5 +1,6 @@
 // What a thrown error means for the work that met it: decided once, here, through the whole cause chain, so that a
 // wrapped error is judged like the bare one. Only says what happened; whether to retry is the caller's rule.
+import { fieldOf } from "../util/errors.ts";
 
 /**
  * - `reset`: new code replaced this isolate; retrying in-process is useless.
@@ -38,7 +39,7 @@ export function classifyError(error: unknown): ErrorKind {
   if (says(RESET)) return "reset";
   if (says(CONNECTION_LOST)) return "connection-lost";
   if (isOverloaded(links)) return "overloaded";
-  if (links.some((link) => flag(link, "retryable") === true)) return "connection-lost";
+  if (links.some((link) => fieldOf(link, "retryable") === true)) return "connection-lost";
   return says(OVERFLOW) ? "overflow" : "bug";
 }
 
@@ -56,7 +57,7 @@ export function isPlatformTransient(error: unknown): boolean {
 /** The platform itself says that the same call may be made again, now. */
 export function isRetryable(error: unknown): boolean {
   const links = chain(error);
-  return links.some((link) => flag(link, "retryable") === true) && !isOverloaded(links);
+  return links.some((link) => fieldOf(link, "retryable") === true) && !isOverloaded(links);
 }
 
 /** The object's database reports it, whatever the reason: a full disk, a damaged file, a wrong statement. */
@@ -73,25 +74,16 @@ function chain(error: unknown): unknown[] {
   let link = error;
   while (link !== undefined && link !== null && links.length <= CAUSE_DEPTH_LIMIT) {
     links.push(link);
-    link = flag(link, "cause");
+    link = fieldOf(link, "cause");
   }
   return links;
 }
 
 function isOverloaded(links: readonly unknown[]): boolean {
-  return links.some((link) => flag(link, "overloaded") === true || matches(link, OVERLOADED));
+  return links.some((link) => fieldOf(link, "overloaded") === true || matches(link, OVERLOADED));
 }
 
 function matches(link: unknown, patterns: readonly RegExp[]): boolean {
-  const message = typeof link === "string" ? link : flag(link, "message");
+  const message = typeof link === "string" ? link : fieldOf(link, "message");
   return typeof message === "string" && patterns.some((pattern) => pattern.test(message));
-}
-
-function flag(link: unknown, key: string): unknown {
-  try {
-    return typeof link === "object" && link !== null ? Reflect.get(link, key) : undefined;
-  } catch {
-    // A getter that throws says nothing.
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@
 // line, so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so
 // nothing unreadable is ever written. Decoding never throws: it gives a record, or one this build does not know
 // (carried unread), or says what is damaged. How records share a row is in batch.ts.
+import { isCount } from "../util/counts.ts";
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
@@ -184,10 +185,6 @@ function bodyProblem(shape: RecordShape<JournalRecord>, body: Record<string, unk
 /** Enough to notice a cut or shifted line. Parsing would cost more than everything else a replay does. */
 function looksLikeChunk(text: string): boolean {
   return text.startsWith("{") && text.endsWith("}");
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 /** Comes before the text of a delta, and before values only: inside of strings quotes are escaped. */

@@ -31,6 +31,7 @@ export {
   foldChunk,
   foldChunks,
   foldedMessage,
+  isChunk,
   resumeFold,
   startFold,
   type FoldChunk,

@@ -17,6 +17,11 @@ export interface MessageFold {
   readonly openReasoning: PartIndexes;
 }
 
+/** Whether a value from the wire can be folded. The vocabulary is the SDK's: a chunk of an unknown type changes nothing. */
+export function isChunk(value: unknown): value is UIMessageChunk {
+  return isObject(value) && typeof value["type"] === "string";
+}
+
 /** A chunk as the server sends it: the SDK's vocabulary plus the keys the server adds. */
 export type FoldChunk = UIMessageChunk | (UIMessageChunk & { readonly approvalDescriptor?: unknown });
 

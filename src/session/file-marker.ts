@@ -2,6 +2,7 @@
 // URLs, the one form in which files travel inside messages. Pure.
 import { Buffer } from "node:buffer";
 import { encodeText } from "../util/bytes.ts";
+import { decodePercent } from "../util/decode-percent.ts";
 
 export interface EvictedValue {
   readonly mediaType?: string;
@@ -30,7 +31,7 @@ export function isDataUrl(value: unknown): value is string {
 export function describeDataUrl(url: string): DataUrl {
   const { header, body } = split(url);
   const mediaType = header.split(";", 1)[0] ?? "";
-  if (!isBase64(header)) return { mediaType, sizeBytes: encodeText(decodePercent(body)).byteLength };
+  if (!isBase64(header)) return { mediaType, sizeBytes: encodeText(decodePercent(body) ?? body).byteLength };
   const padding = body.endsWith("==") ? 2 : body.endsWith("=") ? 1 : 0;
   return { mediaType, sizeBytes: Math.max(0, Math.floor((body.length * 3) / 4) - padding) };
 }
@@ -38,7 +39,7 @@ export function describeDataUrl(url: string): DataUrl {
 /** The bytes a data URL stands for. */
 export function decodeDataUrl(url: string): Uint8Array {
   const { header, body } = split(url);
-  return isBase64(header) ? new Uint8Array(Buffer.from(body, "base64")) : encodeText(decodePercent(body));
+  return isBase64(header) ? new Uint8Array(Buffer.from(body, "base64")) : encodeText(decodePercent(body) ?? body);
 }
 
 function split(url: string): { header: string; body: string } {
@@ -51,13 +52,4 @@ function split(url: string): { header: string; body: string } {
 
 function isBase64(header: string): boolean {
   return /;\s*base64\s*$/i.test(header);
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Not percent-encoded after all: the text is the value.
-    return text;
-  }
 }

@@ -83,11 +83,12 @@ function linkText(link: unknown): string {
   return `${words.join(" ")}: ${message.slice(0, MAX_CAUSE_CHARS).replaceAll(/\s+/g, " ")}`;
 }
 
-function fieldOf(value: unknown, name: string): unknown {
+/** A getter that throws says nothing. */
+export function fieldOf(value: unknown, name: string): unknown {
   try {
     return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
   } catch {
-    // A getter that throws says nothing.
+    // The value says nothing under this name.
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import type { ThinkError } from "../util/errors.ts";
 import { isUsableId, MAX_CALL_ID_BYTES } from "../util/ids.ts";
 import { isObject, parseJson, type Json } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import { RequestTooLargeError, wireErrors } from "./errors.ts";
+import { malformed, RequestTooLargeError, wireErrors } from "./errors.ts";
 
 /** Limits of what is kept in the conversation's one row, which every turn reads. */
 export const CLIENT_TOOLS_LIMIT_BYTES = 512 * 1024;
@@ -226,10 +226,6 @@ function isPart(part: unknown): boolean {
 
 function isLarger(value: unknown, limitBytes: number): boolean {
   return isLongerThan(JSON.stringify(value), limitBytes);
-}
-
-function malformed(problem: string): Result<never, ThinkError> {
-  return err(wireErrors.MalformedRequestError(problem));
 }
 
 function tooLarge(what: string, limitBytes: number): Result<never, ThinkError> {

@@ -1,5 +1,6 @@
 // What can be wrong with a chat request. The message reaches the client that sent it, as plain text.
 import { errorTable, ThinkError } from "../util/errors.ts";
+import { err, type Result } from "../util/result.ts";
 
 export const wireErrors = errorTable(ThinkError, {
   MalformedRequestError: (problem: string) => ({
@@ -54,4 +55,9 @@ export class RequestTooLargeError extends ThinkError {
       hint: "They are kept for later turns of the conversation. Send large values as files of a message."
     });
   }
+}
+
+/** Refuses a request that cannot be read. */
+export function malformed(problem: string): Result<never, ThinkError> {
+  return err(wireErrors.MalformedRequestError(problem));
 }

@@ -2,6 +2,18 @@
 // it is called) ends here: callers get plain data.
 import type { InternalEnvelope } from "./internal.ts";
 
+/** Where agents of one class are found. */
+export type AgentNamespace = Pick<DurableObjectNamespace, "get" | "idFromName" | "idFromString">;
+
+export function isNamespace(value: unknown): value is AgentNamespace {
+  return (
+    (typeof value === "object" || typeof value === "function") &&
+    value !== null &&
+    "idFromName" in value &&
+    typeof value.idFromName === "function"
+  );
+}
+
 /** Any stub of an agent; every agent class has this method. */
 export interface AgentStub {
   internalCall(envelope: InternalEnvelope): Promise<unknown>;

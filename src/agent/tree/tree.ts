@@ -4,14 +4,12 @@ import type { Facets, FacetStub } from "../../host/ports.ts";
 import { Children, type SubAgentInfo } from "./children.ts";
 import type { ConnectionAttachment, ConnectionSocket } from "../../host/connection.ts";
 import { outsideAgents } from "../context.ts";
-import { callAgent, type AgentStub } from "./agent-call.ts";
+import { callAgent, isNamespace, type AgentNamespace, type AgentStub } from "./agent-call.ts";
 import { isUnknownChild, type InternalCall } from "./internal.ts";
 import type { AgentPath, AgentPathStep } from "../../host/path.ts";
 import { attachmentsBelow, performSocketActions, RemoteSockets } from "./remote-sockets.ts";
 import type { AgentRuntime } from "../runtime.ts";
 import { subAgentErrors } from "./sub-agent-errors.ts";
-
-type AgentNamespace = Pick<DurableObjectNamespace, "get" | "idFromName">;
 
 export const DELETED_CLOSE_CODE = 1008;
 
@@ -208,13 +206,4 @@ export class Tree {
     const names = Object.keys(bindings).filter((name) => isNamespace(bindings[name]));
     throw subAgentErrors.RootUnavailableError(className, names);
   }
-}
-
-function isNamespace(value: unknown): value is AgentNamespace {
-  return (
-    (typeof value === "object" || typeof value === "function") &&
-    value !== null &&
-    "idFromName" in value &&
-    typeof value.idFromName === "function"
-  );
 }

@@ -12,7 +12,7 @@ import { sha256 } from "../../host/blobs.ts";
 import { happensWithin } from "../../host/deadline.ts";
 import type { CallOutcome } from "../../journal/records.ts";
 import type { TurnOutcome } from "../../turn/turn.ts";
-import { isObject, type Json } from "../../util/json.ts";
+import { isObject, type Json, stringifyJson } from "../../util/json.ts";
 import { displayOfTool, type AgentToolDefinition } from "./definition.ts";
 import { AGENT_TOOL } from "../../feature/tool-layers.ts";
 import { ChildLink } from "./child-link.ts";
@@ -24,7 +24,6 @@ import { NO_CONVERSATION, type RunConversation } from "./ports.ts";
 import {
   isHardTerminal,
   isOpenRun,
-  valueText,
   previewOf,
   originalRunId,
   runIdOfCall,
@@ -93,7 +92,7 @@ export class ChildRuns implements LiveRunOwner {
   ): Promise<unknown> {
     const { input, toolCallId, signal } = call;
     const { childClass, options } = definition;
-    const messageId = this.conversation.currentTurn()?.messageId ?? sha256(valueText(input) ?? "");
+    const messageId = this.conversation.currentTurn()?.messageId ?? sha256(stringifyJson(input) ?? "");
     const { detached, noProgressMs } = options;
     const result = await this.run(childClass, {
       input,
@@ -128,7 +127,7 @@ export class ChildRuns implements LiveRunOwner {
     const result = await this.#again(known, { input, isNew: false, signal });
     if (signal.aborted) return undefined;
     const output = await toolOutput(result, definition);
-    return { kind: "output", output: JSON.parse(valueText(output) ?? "null") as Json };
+    return { kind: "output", output: JSON.parse(stringifyJson(output) ?? "null") as Json };
   }
 
   has(className: string, runId: string): boolean {

@@ -10,15 +10,8 @@ import { checkMessages } from "../../feature/turn-input.ts";
 import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { parseJson } from "../../util/json.ts";
-import {
-  abortReasonText,
-  cutText,
-  MAX_WAIT_MS,
-  RUN_OUTPUT_LIMIT_BYTES,
-  valueText,
-  type AgentToolValue
-} from "./run.ts";
+import { parseJson, stringifyJson } from "../../util/json.ts";
+import { abortReasonText, cutText, MAX_WAIT_MS, RUN_OUTPUT_LIMIT_BYTES, type AgentToolValue } from "./run.ts";
 import type { ChildRunMembers } from "./capability.ts";
 import type { ChildRuns } from "./child-runs.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
@@ -309,7 +302,7 @@ export class OwnRuns {
     if (status === "aborted") return { status, error: this.#row(row.run_id)?.error ?? abortReasonText(reason) };
     try {
       const output = (await this.#agent.getAgentToolOutput(row.run_id)) ?? outcome.output;
-      const text = output === undefined ? null : (valueText(output) ?? null);
+      const text = output === undefined ? null : (stringifyJson(output) ?? null);
       if (text !== null && byteLength(text) > RUN_OUTPUT_LIMIT_BYTES) return { status: "error", error: LARGE_OUTPUT };
       const said = await this.#agent.getAgentToolSummary(row.run_id, output);
       const summary = said ?? (answerText(outcome.message) || asText(output));
@@ -433,7 +426,7 @@ function answerText(message: UIMessage | undefined): string {
 }
 
 function asText(output: unknown): string {
-  return typeof output === "string" ? output : (valueText(output) ?? "");
+  return typeof output === "string" ? output : (stringifyJson(output) ?? "");
 }
 
 /** What `formatAgentToolInput` does by default. */

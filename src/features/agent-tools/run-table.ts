@@ -4,11 +4,10 @@
 import { Cached } from "../../host/cached.ts";
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import { parseJson } from "../../util/json.ts";
+import { parseJson, stringifyJson } from "../../util/json.ts";
 import {
   isHardTerminal,
   isOpenRun,
-  valueText,
   type AgentToolDisplay,
   type AgentToolInterruption,
   type AgentToolRunInfo,
@@ -152,8 +151,8 @@ export class RunTable {
       `INSERT INTO cf_child_runs (run_id, ordinal, class_name, call_id, turn_id, preview, display, display_order, detached,
          status, started_at)
        SELECT ?, COALESCE(MAX(ordinal), 0) + 1, ?, ?, ?, ?, ?, ?, ?, 'starting', ? FROM cf_child_runs`,
-      ...[run.run_id, run.class_name, run.call_id, run.turn_id, run.preview, valueText(run.display) ?? null],
-      ...[run.display_order, valueText(run.detached) ?? null, now]
+      ...[run.run_id, run.class_name, run.call_id, run.turn_id, run.preview, stringifyJson(run.display) ?? null],
+      ...[run.display_order, stringifyJson(run.detached) ?? null, now]
     );
     return this.#changed(run.run_id);
   }
@@ -179,7 +178,7 @@ export class RunTable {
     this.#table.change(
       `UPDATE cf_child_runs SET status = ?, summary = ?, output = ?, error = ?, reason = ?, still_running = ?,
          tokens = MAX(tokens, ?), last_event = MAX(last_event, ?) + 1, reports = ?, completed_at = ? WHERE run_id = ?`,
-      ...[end.status, end.summary ?? null, valueText(end.output) ?? null, end.error ?? null, end.reason ?? null],
+      ...[end.status, end.summary ?? null, stringifyJson(end.output) ?? null, end.error ?? null, end.reason ?? null],
       ...[stillRunning, end.tokens ?? 0, chunks, Number(reports), at, runId]
     );
     return this.#changed(runId);

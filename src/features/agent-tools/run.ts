@@ -2,7 +2,7 @@
 // Types and pure functions. A hard terminal is never overwritten; an interrupted run may still be repaired.
 import { sha256 } from "../../host/blobs.ts";
 import { cutToBytes } from "../../util/bytes.ts";
-import { isObject } from "../../util/json.ts";
+import { isObject, stringifyJson } from "../../util/json.ts";
 
 /** "starting" and "running" are open; "interrupted" is an end that a later call may repair. */
 export type AgentToolRunStatus = "starting" | "running" | "completed" | "error" | "aborted" | "interrupted";
@@ -128,18 +128,8 @@ const PREVIEW_CHARS = 500;
 /** A text cut, or JSON with an ellipsis where it is cut. */
 export function previewOf(input: unknown): string | undefined {
   if (typeof input === "string") return input.slice(0, PREVIEW_CHARS);
-  const json = valueText(input);
+  const json = stringifyJson(input);
   return json === undefined || json.length <= PREVIEW_CHARS ? json : `${json.slice(0, PREVIEW_CHARS - 3)}...`;
-}
-
-/** Undefined for what JSON cannot say. */
-export function valueText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // Circular values and big integers.
-    return undefined;
-  }
 }
 
 /** Characters of a run id, so that with the class it is a name that the platform takes. */

@@ -3,7 +3,7 @@
 import type { Clock, Ids, Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
-import { parseJson } from "../../util/json.ts";
+import { parseJson, textsIn } from "../../util/json.ts";
 import { EXECUTION_TABLES } from "./tables.ts";
 
 /** Runs that ended and are kept. */
@@ -466,5 +466,5 @@ function entryOf(row: LogRow): LogEntry {
 
 function textsOf(json: string | null): string[] {
   const parsed = parseJson(json ?? "[]");
-  return parsed.ok && Array.isArray(parsed.value) ? parsed.value.filter((one) => typeof one === "string") : [];
+  return parsed.ok ? textsIn(parsed.value) : [];
 }

@@ -3,6 +3,7 @@
 // the boundary that must hold: numbers, names and arguments come from code that is not trusted.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../host/ports.ts";
+import { isCount } from "../../util/counts.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { canonicalJson, isObject } from "../../util/json.ts";
 import type { Result } from "../../util/result.ts";
@@ -433,10 +434,6 @@ function errorOf(text: string): { name: string; message: string } {
 /** Arguments are compared with their keys in order. */
 function canonicalText(encoded: string): string {
   return canonicalJson(JSON.parse(encoded) as unknown);
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 /** What an isolate returned is untrusted. */

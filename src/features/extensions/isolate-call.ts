@@ -1,5 +1,7 @@
 // One call into the isolate of an extension: with the functions it may use, a deadline, and a limit on what it answers.
 // What it answers is not trusted: the modules inside can be tampered with by the extension.
+import { beforeDeadline } from "../../host/deadline.ts";
+import { realTime } from "../../host/real-time.ts";
 import { disposeCall, openIsolate, type IsolateLoader } from "../../sandbox/isolate.ts";
 import { isObject } from "../../util/json.ts";
 import { ExtensionError } from "./errors.ts";
@@ -68,17 +70,8 @@ export function answeredValue(answer: unknown): unknown {
 
 /** Rejects at the deadline, and when the caller stops it. */
 export async function within(call: Promise<unknown>, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
-  call.catch(() => undefined);
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new ExtensionTimeoutError(timeoutMs)), timeoutMs);
-  const stop = () => reject(new ExtensionError("The call was stopped."));
-  signal?.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([call, stopped]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
-  }
+  const late = () => new ExtensionTimeoutError(timeoutMs);
+  return beforeDeadline(call, { clock: realTime, timeoutMs, late, signals: signal && [signal] });
 }
 
 // ── JSON that code of an isolate wrote ──

@@ -28,6 +28,7 @@ import {
   type OpenedSource
 } from "./open-source.ts";
 import { NO_PERMISSIONS } from "./permissions.ts";
+import { OneByOne } from "../../util/one-by-one.ts";
 
 const STORED_PREFIX = "ext:";
 const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
@@ -100,7 +101,7 @@ export class ExtensionManager {
   readonly hooks: HookDispatch;
   #restored: Promise<void> | undefined;
   /** Changes come one after another. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #work = new OneByOne();
 
   constructor(options: ExtensionManagerOptions) {
     this.#options = options;
@@ -122,7 +123,7 @@ export class ExtensionManager {
   /** Throws ExtensionError; then nothing is loaded or stored. */
   async load(manifest: ExtensionManifest, source: string): Promise<ExtensionInfo> {
     const opened = await this.#opened({ manifest, source });
-    return this.#inTurn(async () => {
+    return this.#work.run(async () => {
       this.#refuseClash(opened);
       await this.#join(opened);
       return infoOf(opened);
@@ -133,7 +134,7 @@ export class ExtensionManager {
   async replace(manifest: ExtensionManifest, source: string): Promise<ExtensionInfo> {
     const opened = await this.#opened({ manifest, source });
     const { name } = opened.manifest;
-    return this.#inTurn(async () => {
+    return this.#work.run(async () => {
       const old = this.#loaded.get(name);
       if (!old) throw new ExtensionError(`The extension "${name}" is not loaded.`);
       this.#refuseClash(opened, old);
@@ -151,7 +152,7 @@ export class ExtensionManager {
 
   /** False if there is none of that name. Its tools fail from now on, and its context blocks are deleted. */
   unload(name: string): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#work.run(async () => {
       const extension = this.#loaded.get(name);
       if (!extension && !this.#failed.has(name)) return false;
       // The row last: killed before it, the extension is there again, and can be unloaded again.
@@ -248,7 +249,7 @@ export class ExtensionManager {
   async #openAll(entries: readonly { name: string; config: () => ExtensionConfig; order?: number }[]): Promise<void> {
     const opened = entries.map(async ({ config, order = 0 }) => ({ ...(await this.#opened(config())), order }));
     const results = await Promise.allSettled(opened);
-    await this.#inTurn(async () => {
+    await this.#work.run(async () => {
       for (const [index, result] of results.entries()) {
         const name = entries[index]?.name ?? "";
         try {
@@ -322,12 +323,6 @@ export class ExtensionManager {
       throw new ExtensionError(`The extension "${name}" is already loaded.`);
     const other = others.find((one) => one.prefix === prefix);
     if (other) throw new ExtensionError(`"${name}" would have the same tool names as "${other.manifest.name}".`);
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
-    return result;
   }
 
   // ── Calls ──

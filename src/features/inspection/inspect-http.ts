@@ -3,6 +3,8 @@
 //   GET  turns/<id>/calls/<call id>?part=input|output&from=   more of a long input or output
 //   POST decide, try
 import { readText } from "../../util/bytes.ts";
+import { readCount } from "../../util/counts.ts";
+import { decodePercent } from "../../util/decode-percent.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
 import type {
@@ -75,7 +77,7 @@ export async function inspectionResponse(request: Request, path: string, source:
 }
 
 async function read(path: string, query: URLSearchParams, source: InspectionSource): Promise<Response> {
-  const [view = "", id, what, callId, ...more] = path.split("/").map(decoded);
+  const [view = "", id, what, callId, ...more] = path.split("/").map((part) => decodePercent(part) ?? part);
   if (more.length > 0) return notFound();
   if (view === "turns" && id !== undefined) {
     if (what === undefined) return found(source.turn(id));
@@ -90,7 +92,7 @@ async function read(path: string, query: URLSearchParams, source: InspectionSour
       return json(source.conversations());
     case "turns":
       return json(
-        source.turns({ before: wholeNumber(query.get("before"), Number.MAX_SAFE_INTEGER), limit: limitOf(query) })
+        source.turns({ before: readCount(query.get("before"), Number.MAX_SAFE_INTEGER), limit: limitOf(query) })
       );
     case "inbox":
       return json(source.inbox());
@@ -149,25 +151,11 @@ async function tryAgain(
 
 function callPart(callId: string, query: URLSearchParams): CallPart {
   const part = query.get("part") === "input" ? "input" : "output";
-  return { callId, part, from: wholeNumber(query.get("from"), 0) };
+  return { callId, part, from: readCount(query.get("from"), 0) };
 }
 
 function limitOf(query: URLSearchParams): number {
-  return Math.min(MAX_TURNS, Math.max(1, wholeNumber(query.get("limit"), DEFAULT_TURNS)));
-}
-
-function wholeNumber(text: string | null, otherwise: number): number {
-  const value = text === null || text === "" ? Number.NaN : Number(text);
-  return Number.isSafeInteger(value) && value >= 0 ? value : otherwise;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Not an escape: then it is not an id of ours either.
-    return text;
-  }
+  return Math.min(MAX_TURNS, Math.max(1, readCount(query.get("limit"), DEFAULT_TURNS)));
 }
 
 function found(view: object | undefined): Response {

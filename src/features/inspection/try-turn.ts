@@ -2,9 +2,19 @@
 // original made too, with the same input, gets the recorded result or the one given in its place; any other call ends
 // the run there. Nothing is stored, no hook is called, no client is notified.
 import { jsonSchema, type LanguageModel, type ModelMessage, type ToolSet, type UIMessage } from "ai";
+import { happensWithin } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
 import type { StepUsage } from "../../journal/records.ts";
-import { callModel, isToolPart, toolNameOf, type ModelUsage, type Sdk, type ToolPart } from "../../model/index.ts";
+import {
+  callModel,
+  isToolPart,
+  toolNameOf,
+  type ModelCall,
+  type ModelCallOutcome,
+  type ModelUsage,
+  type Sdk,
+  type ToolPart
+} from "../../model/index.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { canonicalJson, type Json } from "../../util/json.ts";
 import { costOf, type ModelPrices } from "./cost.ts";
@@ -30,7 +40,7 @@ export async function runFork(input: TryInput): Promise<TriedRun> {
   const { sdk, model, system, messages, results, clock, signal } = input;
   const calls: TriedCall[] = [];
   const startedAt = clock.now();
-  const limit = timeLimit(clock);
+  const limit = new AbortController();
   const call = callModel(sdk, {
     model,
     system,
@@ -40,10 +50,9 @@ export async function runFork(input: TryInput): Promise<TriedRun> {
     stopWhen: () => calls.some(({ source }) => source === "not-run"),
     signal: AbortSignal.any([signal, limit.signal])
   });
-  let text = "";
-  for await (const chunk of call.chunks) if (chunk.type === "text-delta") text += chunk.delta;
-  const outcome = await call.outcome;
-  limit.lift();
+  const ended = endOf(call);
+  if (!(await happensWithin(TRY_TIMEOUT_MS, ended, clock))) limit.abort();
+  const { text, outcome } = await ended;
   const usage = usageOf(outcome.totalUsage);
   return {
     status: outcome.status,
@@ -58,18 +67,13 @@ export async function runFork(input: TryInput): Promise<TriedRun> {
   };
 }
 
-const TOO_LONG = `Stopped after ${TRY_TIMEOUT_MS / 1000} seconds.`;
-
-function timeLimit(clock: Pick<Clock, "sleep">): { readonly signal: AbortSignal; lift(): void } {
-  const limit = new AbortController();
-  const timer = new AbortController();
-  // The only rejection is our own abort, when the run came first.
-  clock.sleep(TRY_TIMEOUT_MS, timer.signal).then(
-    () => limit.abort(),
-    () => undefined
-  );
-  return { signal: limit.signal, lift: () => timer.abort() };
+async function endOf({ chunks, outcome }: ModelCall): Promise<{ text: string; outcome: ModelCallOutcome }> {
+  let text = "";
+  for await (const chunk of chunks) if (chunk.type === "text-delta") text += chunk.delta;
+  return { text, outcome: await outcome };
 }
+
+const TOO_LONG = `Stopped after ${TRY_TIMEOUT_MS / 1000} seconds.`;
 
 /** What the original's calls answered, by name and input; each in turn when the same call was made more than once. */
 export class RecordedResults {

@@ -1,6 +1,6 @@
 // Whether a JSON schema that a server sent can be handed to a model provider. Providers refuse a whole request because of
 // one schema they cannot read, so a schema that lies must cost its own tool and nothing else. Pure.
-import { isObject, type Json } from "../../util/json.ts";
+import { isObject, type Json, stringifyJson } from "../../util/json.ts";
 import type { McpSchema } from "./catalog.ts";
 
 /** As JSON text. A tool with a longer schema is left out. */
@@ -20,7 +20,7 @@ export type SchemaCheck =
 export function checkToolSchema(given: unknown): SchemaCheck {
   if (!isObject(given)) return refuse("it is not an object");
   if (given["type"] !== undefined && given["type"] !== "object") return refuse("its type is not object");
-  const text = stringify(given);
+  const text = stringifyJson(given);
   if (text === undefined) return refuse("it is not JSON");
   if (text.length > MAX_SCHEMA_CHARS) return refuse(`it is longer than ${MAX_SCHEMA_CHARS} characters`);
   const problem = new SchemaReader(given).problemIn(given, 0);
@@ -47,15 +47,6 @@ export function checkOutputSchema(given: unknown): SchemaCheck {
 
 function refuse(problem: string): SchemaCheck {
   return { ok: false, problem };
-}
-
-function stringify(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // A loop, which JSON cannot hold.
-    return undefined;
-  }
 }
 
 class SchemaReader {

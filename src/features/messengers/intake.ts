@@ -28,6 +28,7 @@ import { readFields } from "./fields.ts";
 import type { Inbox } from "./inbox.ts";
 import { Pacer, Pacers } from "./pacer.ts";
 import { MessengerState } from "./state.ts";
+import { OneByOne } from "../../util/one-by-one.ts";
 
 /** How long work of an adapter beside its answer, such as the acknowledgement of a press, may hold up the webhook. */
 const BACKGROUND_LIMIT_MS = 5_000;
@@ -50,7 +51,7 @@ export class Intake {
   #collected: Collected = nothingCollected();
   #adapter: Promise<ChatAdapter> | undefined;
   readonly #pacers = new Pacers();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #work = new OneByOne();
 
   constructor(messenger: NormalizedMessenger, host: ChatServices, inbox: Inbox) {
     this.messenger = messenger;
@@ -95,7 +96,7 @@ export class Intake {
     const webhook = new Request(url, { method, headers, body: hasBody ? body : undefined });
     const refusal = await this.#verify(webhook);
     if (refusal) return refusal;
-    return this.#inTurn(() => this.#take(webhook));
+    return this.#work.run(() => this.#take(webhook));
   }
 
   /** Makes the connection that this messenger keeps itself, if it has one. `received` is called after what it brings is stored. */
@@ -106,18 +107,12 @@ export class Intake {
       clock,
       run: inAgent,
       receive: async (read, commit) => {
-        await this.#inTurn(() => this.#collect(read, commit));
+        await this.#work.run(() => this.#collect(read, commit));
         received();
       },
       remember: (key, value) => this.#state.remember(key, value),
       recall: (key) => this.#state.recall(key)
     });
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 
   /** Verifies a clone of the request: the adapter reads the body itself. Undefined: the request is the provider's. */

@@ -8,6 +8,7 @@ import type {
   ThinkSubmissionInspection
 } from "../../feature/submission-types.ts";
 import { readText } from "../../util/bytes.ts";
+import { decodePercent } from "../../util/decode-percent.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
 import { SubmissionQueueFullError } from "./errors.ts";
@@ -38,7 +39,7 @@ export async function submitResponse(request: Request, rest: string, port: Submi
 }
 
 function inspect(id: string, port: SubmitPort): Response {
-  const submission = port.inspect(decoded(id));
+  const submission = port.inspect(decodePercent(id) ?? id);
   return submission ? jsonResponse(shown(submission)) : jsonResponse({ error: "Not found" }, 404);
 }
 
@@ -99,13 +100,4 @@ function keyOf(request: Request): string | undefined {
 
 function shown({ requestId: _requestId, ...submission }: ThinkSubmissionInspection): object {
   return submission;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Not an escape: then it is not an id of ours either.
-    return text;
-  }
 }

@@ -1,12 +1,10 @@
 // The way back from a workflow to its agent: the root by its class or binding, then down the recorded path. A new stub
 // for every call, because a workflow outlives many activations and a stub is broken by the first one that ends.
 import { kebabCase } from "../../util/kebab.ts";
-import { callAgent, type AgentStub } from "../../agent/tree/agent-call.ts";
+import { type AgentNamespace, type AgentStub, callAgent, isNamespace } from "../../agent/tree/agent-call.ts";
 import type { InternalCall } from "../../agent/tree/internal.ts";
 import type { WorkflowOrigin } from "./origin.ts";
 import { workflowErrors } from "./errors.ts";
-
-type AgentNamespace = Pick<DurableObjectNamespace, "get" | "idFromName" | "idFromString">;
 
 /** What a Worker can look agents up in: `ctx.exports` and `env`. */
 export interface AgentDirectory {
@@ -59,13 +57,4 @@ function namespaceOf({ agentClass, agentBinding }: WorkflowOrigin, { exports, en
 
 function member(holder: unknown, name: string): unknown {
   return holder === undefined || holder === null ? undefined : Reflect.get(holder as object, name);
-}
-
-function isNamespace(value: unknown): value is AgentNamespace {
-  return (
-    (typeof value === "object" || typeof value === "function") &&
-    value !== null &&
-    "idFromName" in value &&
-    typeof value.idFromName === "function"
-  );
 }

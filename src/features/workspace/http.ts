@@ -4,6 +4,7 @@
 // Whatever is stored is sent as a download that no browser runs in the agent's origin. Who may ask is the class's to say.
 import { readErrorCode, readFileFailure } from "./tools/failure.ts";
 import { nameOf, normalizePath } from "./paths.ts";
+import { readCount } from "../../util/counts.ts";
 import { DEFAULT_BYTES_TYPE } from "../../util/media-type.ts";
 import { jsonResponse } from "../../util/json.ts";
 import type { WorkspaceMembers } from "./capability.ts";
@@ -149,8 +150,8 @@ async function openContent(
 
 async function list(request: Request, path: string, workspace: WorkspaceLike): Promise<Response> {
   const { searchParams } = new URL(request.url);
-  const offset = readNumber(searchParams.get("offset"), 0);
-  const limit = Math.min(MAX_PAGE, readNumber(searchParams.get("limit"), MAX_PAGE));
+  const offset = readCount(searchParams.get("offset"), 0);
+  const limit = Math.min(MAX_PAGE, readCount(searchParams.get("limit"), MAX_PAGE));
   const entries = await workspace.readDir(path, { limit, offset });
   return respond({
     path,
@@ -163,11 +164,6 @@ async function list(request: Request, path: string, workspace: WorkspaceLike): P
       target
     }))
   });
-}
-
-function readNumber(text: string | null, fallback: number): number {
-  const number = Number(text ?? fallback);
-  return Number.isSafeInteger(number) && number >= 0 ? number : fallback;
 }
 
 function quoted(etag: string): string {

@@ -2,8 +2,8 @@
 // there; run against the merged configuration it says what cannot be inferred.
 import { looksGenerated } from "../manifest/names.ts";
 import type { ThinkDiagnostic, ThinkManifest } from "../manifest/manifest.ts";
-import { hasExportsMap, isElsewhere } from "./merge.ts";
-import { migratedClasses, type ThinkWorkerConfig } from "./worker-config.ts";
+import { hasExportsMap } from "./merge.ts";
+import { isOfAnotherWorker, migratedClasses, type ThinkWorkerConfig } from "./worker-config.ts";
 
 export interface ConfigCheckOptions {
   /** The Worker's own main module re-exports the entry. */
@@ -63,7 +63,7 @@ function missingClasses(manifest: ThinkManifest, config: ThinkWorkerConfig): Thi
   return manifest.agents
     .filter(({ kind }) => kind === "top-level")
     .flatMap(({ id, className, sourcePath }) => {
-      const isBound = bindings.some((binding) => binding.class_name === className && !isElsewhere(binding));
+      const isBound = bindings.some((binding) => binding.class_name === className && !isOfAnotherWorker(binding));
       const of = `${className}, the class of agent "${id}" (${sourcePath}),`;
       return [
         ...(isBound
@@ -140,7 +140,7 @@ function unneededBindings(manifest: ThinkManifest, config: ThinkWorkerConfig): T
   );
   return (config.durable_objects?.bindings ?? []).flatMap((binding) => {
     const id = subAgents.get(binding.class_name);
-    if (id === undefined || isElsewhere(binding)) return [];
+    if (id === undefined || isOfAnotherWorker(binding)) return [];
     const message = `${binding.class_name} is the sub-agent "${id}": it needs no binding and no migration.`;
     return [{ code: "facet-binding-unneeded", severity: "info", message } as const];
   });

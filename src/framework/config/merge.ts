@@ -4,6 +4,7 @@ import type { ThinkDiagnostic, ThinkManifest } from "../manifest/manifest.ts";
 import {
   createThinkWorkerDefaults,
   isInferred,
+  isOfAnotherWorker,
   migratedClasses,
   type DurableObjectBindingConfig,
   type MigrationConfig,
@@ -93,7 +94,7 @@ function mergeBindings(
 ): DurableObjectBindingConfig[] {
   const own = user.durable_objects?.bindings ?? [];
   const added = (inferred.durable_objects?.bindings ?? []).filter(
-    ({ class_name: name }) => !own.some((binding) => binding.class_name === name && !isElsewhere(binding))
+    ({ class_name: name }) => !own.some((binding) => binding.class_name === name && !isOfAnotherWorker(binding))
   );
   for (const { name, class_name: className } of added) {
     const taken = own.find((binding) => binding.name === name);
@@ -105,11 +106,6 @@ function mergeBindings(
     });
   }
   return [...own, ...added.filter(({ name }) => !own.some((binding) => binding.name === name))];
-}
-
-/** A class of another Worker only has the same name. */
-export function isElsewhere(binding: DurableObjectBindingConfig): boolean {
-  return typeof binding["script_name"] === "string";
 }
 
 function mergeMigrations(

@@ -1,6 +1,7 @@
 // The Worker configuration that a manifest asks for, in Wrangler's words. What the user wrote is merged in merge.ts.
 import type { ThinkManifest } from "../manifest/manifest.ts";
 import { inferredWorkflows } from "./workflow-config.ts";
+import { textsIn } from "../../util/json.ts";
 
 export interface DurableObjectBindingConfig {
   readonly name: string;
@@ -13,6 +14,11 @@ export interface WorkflowBindingConfig {
   readonly binding: string;
   readonly class_name: string;
   readonly [field: string]: unknown;
+}
+
+/** A class of another Worker only has the same name. */
+export function isOfAnotherWorker(binding: DurableObjectBindingConfig | WorkflowBindingConfig): boolean {
+  return typeof binding["script_name"] === "string";
 }
 
 export interface MigrationConfig {
@@ -111,8 +117,8 @@ export function migratedClasses(migrations: readonly MigrationConfig[]): { livin
       living.add(to);
     }
     for (const { to } of renamesOf(migration["transferred_classes"])) living.add(to);
-    for (const name of textsOf(migration["deleted_classes"])) living.delete(name);
-    const created = [...textsOf(migration.new_sqlite_classes), ...textsOf(migration["new_classes"])];
+    for (const name of textsIn(migration["deleted_classes"])) living.delete(name);
+    const created = [...textsIn(migration.new_sqlite_classes), ...textsIn(migration["new_classes"])];
     listed.push(...created);
     for (const name of created) living.add(name);
   }
@@ -125,8 +131,4 @@ function renamesOf(value: unknown): { from: string; to: string }[] {
     const { from, to } = { ...(one as object) } as { from?: unknown; to?: unknown };
     return typeof to === "string" ? [{ from: typeof from === "string" ? from : "", to }] : [];
   });
-}
-
-function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }

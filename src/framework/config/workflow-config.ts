@@ -2,7 +2,7 @@
 import type { ThinkDiagnostic, ThinkManifest } from "../manifest/manifest.ts";
 import type { SourceExports } from "../manifest/module-exports.ts";
 import { agentIdSegment } from "../manifest/names.ts";
-import type { ThinkWorkerConfig, WorkflowBindingConfig } from "./worker-config.ts";
+import { isOfAnotherWorker, type ThinkWorkerConfig, type WorkflowBindingConfig } from "./worker-config.ts";
 
 export function inferredWorkflows({ workflows }: ThinkManifest, workerName: string): WorkflowBindingConfig[] {
   return workflows.map(({ binding, className }) => ({
@@ -44,10 +44,6 @@ export function mergeWorkflows(
     .filter(({ binding }) => !taken.has(binding))
     .map((one) => ({ ...one, name: workflowName(workerName, one.class_name) }));
   return [...own, ...added];
-}
-
-function isOfAnotherWorker(binding: WorkflowBindingConfig): boolean {
-  return typeof binding["script_name"] === "string";
 }
 
 export interface WorkflowCheckOptions {

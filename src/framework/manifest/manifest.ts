@@ -1,5 +1,6 @@
 // What an `agents/` directory describes, as plain data. Everything else of the framework (Worker configuration, routes,
 // generated code, types, diagnostics) is a pure function of it.
+import { countText } from "../../util/counts.ts";
 
 export type ThinkFeatureName = "skills" | "scheduled-tasks" | "messengers" | "tools";
 
@@ -115,9 +116,9 @@ export function formatDiagnostic({ code, message, path, line, column }: ThinkDia
 export function summarizeThinkManifest(manifest: ThinkManifest): string[] {
   const subAgents = manifest.agents.filter(({ kind }) => kind === "sub-agent").length;
   const counts = [
-    count(manifest.agents.length - subAgents, "agent"),
-    ...(subAgents > 0 ? [count(subAgents, "sub-agent")] : []),
-    ...(manifest.workflows.length > 0 ? [count(manifest.workflows.length, "workflow")] : [])
+    countText(manifest.agents.length - subAgents, "agent"),
+    ...(subAgents > 0 ? [countText(subAgents, "sub-agent")] : []),
+    ...(manifest.workflows.length > 0 ? [countText(manifest.workflows.length, "workflow")] : [])
   ];
   return [
     `${counts.join(", ")}, routes below ${manifest.routePrefix}`,
@@ -126,10 +127,6 @@ export function summarizeThinkManifest(manifest: ThinkManifest): string[] {
       ({ binding, className, sourcePath }) => `- ${binding} | workflow ${className} | ${sourcePath}`
     )
   ];
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 function agentLine(manifest: ThinkManifest, agent: ThinkManifestAgent): string {

@@ -8,10 +8,9 @@ import { parseAst } from "rolldown/parseAst";
 import { afterAll, describe, expect, test } from "vitest";
 import { generateThinkTypes } from "../generate/declarations.ts";
 import { discoverThinkApp } from "../manifest/discover.ts";
-import { unifiedDifference } from "./difference.ts";
 import { exportedNames } from "./exported-names.ts";
 import { planProject } from "./migrate-project.ts";
-import { formatMigration, isWholeMigration, migrate, migrationValue } from "./migrate.ts";
+import { formatMigration, isWholeMigration, migrate, migrationValue, unifiedDifference } from "./migrate.ts";
 import { rewriteModule } from "./rewrite-module.ts";
 import { verdictOn } from "./specifiers.ts";
 

@@ -4,9 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { countText } from "../../util/counts.ts";
+import { unifiedDiff } from "../../util/diff.ts";
 import { errorTable, ThinkError } from "../../util/errors.ts";
 import { classMembers } from "./class-members.ts";
-import { unifiedDifference } from "./difference.ts";
 import { exportedNames } from "./exported-names.ts";
 import { planProject, type ProjectInit, type ProjectPlan } from "./migrate-project.ts";
 import { tryObjects, type ObjectResult } from "./object-data.ts";
@@ -75,16 +76,21 @@ export function migrationValue(result: MigrateResult): object {
   return { isWhole: isWholeMigration(result), isWritten, changes: differences, notes, objects };
 }
 
+/** As `diff -u` prints it, without a line end at its end. */
+export function unifiedDifference({ file, before, after }: MigrateResult["changes"][number]): string {
+  return unifiedDiff(before, after, { before: `a/${file}`, after: `b/${file}` }).slice(0, -1);
+}
+
 function planLines({ changes, notes, isProject, isWritten }: MigrateResult): string[] {
   return [
     ...changes.map(unifiedDifference),
     ...notes.map(({ file, line, text }) => `${file}:${line}: ${text}`),
     ...(isProject && changes.length === 0 ? ["No file needs a change."] : []),
     ...(changes.length > 0 && isWritten
-      ? [`${counted(changes.length, "file")} changed. Next: npm install, and your own checks.`]
+      ? [`${countText(changes.length, "file")} changed. Next: npm install, and your own checks.`]
       : []),
     ...(changes.length > 0 && !isWritten
-      ? [`${counted(changes.length, "file")} would change. Make the changes: everthink migrate --write`]
+      ? [`${countText(changes.length, "file")} would change. Make the changes: everthink migrate --write`]
       : [])
   ];
 }
@@ -96,8 +102,8 @@ function dataLines({ places, objects }: MigrateResult): string[] {
   const others = objects.length - taken - refused;
   return [
     ...objects.flatMap(objectLines),
-    `${counted(taken, "object")} would be taken over, ${refused} refused.` +
-      (others === 0 ? "" : ` ${counted(others, "object")} with nothing to take over.`),
+    `${countText(taken, "object")} would be taken over, ${refused} refused.` +
+      (others === 0 ? "" : ` ${countText(others, "object")} with nothing to take over.`),
     ...wayOut(objects)
   ];
 }
@@ -108,10 +114,6 @@ function wayOut(objects: readonly ObjectResult[]): string[] {
   if (kinds.length === 0) return [];
   const option = `static options = { allowLossyTakeover: ${JSON.stringify(kinds)} }`;
   return [`Finish or delete what is refused with the original, or give it up in the class: ${option}`];
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function objectLines({ object, report, refused, error }: ObjectResult): string[] {

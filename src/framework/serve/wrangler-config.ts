@@ -5,6 +5,7 @@ import { serveErrors } from "./errors.ts";
 import type { ModuleRule } from "./module-kind.ts";
 import { type ClassMigration, objectClasses } from "./object-classes.ts";
 import type { AssetFolder, Binding, WorkerManifest } from "./worker-manifest.ts";
+import { textsIn } from "../../util/json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -29,20 +30,20 @@ export function readBuiltConfig(config: unknown): WorkerManifest {
     )
   ];
   warnings.push(...unsupportedBindings(fields));
-  if (textsOf(fieldsOf(fields.triggers).crons).length > 0) warnings.push("Cron triggers are not run here.");
+  if (textsIn(fieldsOf(fields.triggers).crons).length > 0) warnings.push("Cron triggers are not run here.");
   const bound = objectBindings.flatMap((one) => (one.type === "object" ? [one.className] : []));
   return {
     main,
     rules: listOf(fields.rules).map((rule): ModuleRule => ({
       type: textOf(rule.type) ?? "",
-      globs: textsOf(rule.globs)
+      globs: textsIn(rule.globs)
     })),
     compatibilityDate,
     // On by default in every workerd this runs on; naming it makes workerd warn at each start.
-    compatibilityFlags: textsOf(fields.compatibility_flags).filter((flag) => !isDefaultFlag(flag, fields)),
+    compatibilityFlags: textsIn(fields.compatibility_flags).filter((flag) => !isDefaultFlag(flag, fields)),
     objects: objectClasses(readMigrations(fields), bound),
     bindings,
-    requiredSecrets: textsOf(fieldsOf(fields.secrets).required),
+    requiredSecrets: textsIn(fieldsOf(fields.secrets).required),
     ...(assets ? { assets } : {}),
     warnings
   };
@@ -77,12 +78,12 @@ function readMigrations(fields: Fields): ClassMigration[] {
   });
   if (declared.length > 0) return declaredMigrations(declared);
   return listOf(fields.migrations).map((one) => ({
-    created: [...textsOf(one.new_sqlite_classes), ...listOf(one.transferred_classes).flatMap((to) => textsOf([to.to]))],
-    createdWithoutSql: textsOf(one.new_classes),
+    created: [...textsIn(one.new_sqlite_classes), ...listOf(one.transferred_classes).flatMap((to) => textsIn([to.to]))],
+    createdWithoutSql: textsIn(one.new_classes),
     renamed: listOf(one.renamed_classes).flatMap(({ from, to }) =>
       typeof from === "string" && typeof to === "string" ? [{ from, to }] : []
     ),
-    deleted: textsOf(one.deleted_classes)
+    deleted: textsIn(one.deleted_classes)
   }));
 }
 
@@ -118,7 +119,7 @@ function readAssets(fields: Fields): AssetFolder | undefined {
     htmlHandling: HTML_HANDLINGS.find((one) => one === fields.html_handling) ?? DEFAULT_ASSET_SETTINGS.htmlHandling,
     notFoundHandling:
       NOT_FOUND_HANDLINGS.find((one) => one === fields.not_found_handling) ?? DEFAULT_ASSET_SETTINGS.notFoundHandling,
-    workerFirst: first === true ? true : textsOf(first)
+    workerFirst: first === true ? true : textsIn(first)
   };
 }
 
@@ -156,10 +157,6 @@ function listOf(value: unknown): Fields[] {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
 const NODE_COMPAT_DEFAULT_FROM = "2026-08-04";

@@ -1,5 +1,6 @@
 // Paths of agents with friendly names: `/agents/support/ada/sub/researcher/1`. Names are data: encoded once, decoded once.
 // Pure; the router makes requests of them.
+import { decodePercent } from "../../util/decode-percent.ts";
 import { kebabCase } from "../../util/kebab.ts";
 
 /** An agent as the router needs it; the entries of `thinkAgentRegistry` and of a manifest. */
@@ -70,7 +71,7 @@ export function buildThinkAgentPath(route: ThinkAgentRoute, manifest: RoutedMani
 /** The inverse; null for another prefix, a missing part, or anything behind the address. */
 export function parseThinkAgentPath(pathname: string, manifest: RoutedManifest): ThinkAgentRoute | null {
   const encoded = segmentsBelow(pathname, prefixOf(manifest));
-  const segments = encoded?.map(decode);
+  const segments = encoded?.map(decodePercent);
   if (segments === undefined || segments.some((segment) => segment === undefined || segment === "")) return null;
   // Checked above.
   const [agent, name, ...rest] = segments as string[];
@@ -94,12 +95,4 @@ export function segmentsBelow(pathname: string, prefix: string): string[] | unde
   const expected = prefix.split("/").filter(Boolean);
   if (expected.some((segment, index) => segments[index] !== segment)) return undefined;
   return segments.slice(expected.length);
-}
-
-export function decode(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined; // Malformed encoding is an expected input.
-  }
 }

@@ -1,10 +1,10 @@
 // From friendly paths to agents: `/agents/support/ada` to the object of the class that agents/support.ts exports. The base
 // routing does the rest (names, upgrades, refusals of other sites); this only rewrites the path for it.
 import { routeAgentRequest, type AgentRoutingOptions } from "../../agent/index.ts";
+import { decodePercent } from "../../util/decode-percent.ts";
 import { kebabCase } from "../../util/kebab.ts";
 import {
   buildThinkAgentPath,
-  decode,
   findAgent,
   findSubAgent,
   parseThinkAgentPath,
@@ -89,7 +89,8 @@ export async function routeThinkRequest(
   const segments = webhook ? webhookTarget(webhook, options) : segmentsBelow(pathname, prefixOf(manifest));
   const [agent, name] = segments ?? [];
   if (segments === undefined || !agent || !name) return null;
-  if (segments.some((segment) => decode(segment) === undefined)) return new Response("Bad request", { status: 400 });
+  if (segments.some((segment) => decodePercent(segment) === undefined))
+    return new Response("Bad request", { status: 400 });
   const resolved = resolveSegments(segments, manifest);
   if (!isBound(env, resolved.segments[0] ?? "")) return null;
   // The types of a project's own authorize are its word about its own env.
@@ -132,14 +133,18 @@ function resolveSegments(
   manifest: RoutedManifest
 ): { segments: readonly string[]; route: ThinkAgentRoute } {
   const [agentSegment = "", nameSegment = "", ...rest] = segments;
-  const agent = decode(agentSegment) ?? agentSegment;
+  const agent = decodePercent(agentSegment) ?? agentSegment;
   const found = findAgent(manifest, agent);
   const children = resolveSubSegments(rest, found?.id, manifest);
   const below = children ?? rest;
   const sub = subSteps(below, manifest);
   return {
     segments: [found ? kebabCase(found.bindingName ?? found.className) : agentSegment, nameSegment, ...below],
-    route: { agent: found?.id ?? agent, name: decode(nameSegment) ?? nameSegment, ...(sub.length > 0 && { sub }) }
+    route: {
+      agent: found?.id ?? agent,
+      name: decodePercent(nameSegment) ?? nameSegment,
+      ...(sub.length > 0 && { sub })
+    }
   };
 }
 
@@ -152,7 +157,7 @@ function resolveSubSegments(
   const result = [...segments];
   let above = parent;
   for (let index = 0; result[index] === SUB_SEGMENT && (result[index + 2] ?? "") !== ""; index += 3) {
-    const name = decode(result[index + 1] ?? "");
+    const name = decodePercent(result[index + 1] ?? "");
     const child = above === undefined || name === undefined ? undefined : findSubAgent(manifest, above, name);
     if (child === undefined) return undefined;
     result[index + 1] = kebabCase(child.className);
@@ -168,7 +173,7 @@ function subSteps(segments: readonly string[], { agents }: RoutedManifest): Thin
     const [marker, segment = "", name = ""] = segments.slice(index, index + 3);
     if (marker !== SUB_SEGMENT || name === "") continue;
     const child = agents.find(({ kind, className }) => kind === "sub-agent" && kebabCase(className) === segment);
-    steps.push({ agent: child?.id ?? segment, name: decode(name) ?? name });
+    steps.push({ agent: child?.id ?? segment, name: decodePercent(name) ?? name });
     index += 2;
   }
   return steps;

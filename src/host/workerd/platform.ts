@@ -1,28 +1,12 @@
 // The real platform. Bundlers pick this file for `#platform` through the package's "imports" map (condition "workerd").
 import { DurableObject, WorkflowEntrypoint } from "cloudflare:workers";
 import type { Clock, Ids } from "../ports.ts";
+import { realTime } from "../real-time.ts";
 
 export { DurableObject, WorkflowEntrypoint };
 export type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
 
-const clock: Clock = {
-  now: () => Date.now(),
-  sleep(ms, signal) {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const timer = setTimeout(done, ms);
-      function done() {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      }
-      function abort() {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      }
-      signal?.addEventListener("abort", abort, { once: true });
-    });
-  }
-};
+const clock: Clock = { now: () => Date.now(), ...realTime };
 
 const ids: Ids = { next: randomId, random: Math.random };
 

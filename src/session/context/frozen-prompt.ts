@@ -5,6 +5,7 @@ import { errorMessage } from "../../util/errors.ts";
 import type { BlockSet } from "./block-set.ts";
 import type { PromptStore } from "./prompt-store.ts";
 import type { PromptBlock } from "./render.ts";
+import { OneByOne } from "../../util/one-by-one.ts";
 
 export class FrozenPrompt {
   readonly #blocks: BlockSet;
@@ -14,7 +15,7 @@ export class FrozenPrompt {
   #isStale = false;
   /** Goes up when everything rendered so far is out of date. */
   #generation = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #work = new OneByOne();
 
   /** Without a store, the prompt is frozen for the life of the process. */
   constructor(blocks: BlockSet, store: PromptStore | undefined) {
@@ -25,7 +26,7 @@ export class FrozenPrompt {
   /** The same text until something of the above happens. Calls at the same time share one render. */
   async freeze(): Promise<readonly PromptBlock[]> {
     if (this.#snapshot !== undefined) return this.#snapshot;
-    return this.#inTurn(async () => {
+    return this.#work.run(async () => {
       if (this.#snapshot !== undefined) return this.#snapshot;
       const generation = this.#generation;
       const stored = await this.#stored();
@@ -37,7 +38,7 @@ export class FrozenPrompt {
 
   /** Reads every block again and renders it. */
   refresh(): Promise<readonly PromptBlock[]> {
-    return this.#inTurn(() => this.#render(true));
+    return this.#work.run(() => this.#render(true));
   }
 
   /** What `freeze` would give, without keeping anything: for estimates. */
@@ -84,11 +85,5 @@ export class FrozenPrompt {
     } catch (error) {
       console.warn(`The system prompt could not be stored: ${errorMessage(error)}`);
     }
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
-    return result;
   }
 }

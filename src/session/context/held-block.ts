@@ -11,6 +11,7 @@ import {
   type ProviderKind,
   type WritableContextProvider
 } from "./provider.ts";
+import { OneByOne } from "../../util/one-by-one.ts";
 
 /** An entry of a collection as the model gives it. */
 export interface BlockEntry {
@@ -29,7 +30,7 @@ export class HeldBlock {
   #view: ContextBlock | undefined;
   /** Of the agent's own storage: `rollbacks` when the view was read or written. */
   #rollbacks = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #work = new OneByOne();
 
   constructor(config: ContextConfig, init: { sessionId: string; isDeclared: boolean }) {
     this.config = config;
@@ -54,12 +55,12 @@ export class HeldBlock {
 
   /** Reads the provider; with `isEnough`, only if nothing was read yet. */
   load(isEnough = true): Promise<ContextBlock> {
-    return this.#inTurn(async () => (isEnough ? this.#kept : undefined) ?? this.#read());
+    return this.#work.run(async () => (isEnough ? this.#kept : undefined) ?? this.#read());
   }
 
   replace(content: string): Promise<ContextBlock> {
     // A block that could not be read is not overwritten unseen.
-    return this.#inTurn(async () => {
+    return this.#work.run(async () => {
       const provider = this.#writable();
       if (this.#kept === undefined) await this.#read();
       return this.#write(provider, content);
@@ -67,7 +68,7 @@ export class HeldBlock {
   }
 
   append(addition: string): Promise<ContextBlock> {
-    return this.#inTurn(async () => {
+    return this.#work.run(async () => {
       const provider = this.#writable();
       // Read again: another session may have written the same row.
       return this.#write(provider, joinLines((await this.#read()).content, addition));
@@ -76,7 +77,7 @@ export class HeldBlock {
 
   /** Writes one entry of a collection, and reads again what the collection says of itself. */
   writeEntry({ key, content, description }: BlockEntry): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#work.run(async () => {
       const { provider } = this.config;
       if (provider === undefined || !isKeyedProvider(provider) || !provider.set) {
         throw blockErrors.ReadonlyBlockError(this.label);
@@ -143,12 +144,5 @@ export class HeldBlock {
   #rollbacksNow(): number {
     const { provider } = this.config;
     return provider instanceof AgentContextProvider ? provider.rollbacks : 0;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    // The next in line comes whatever became of this one.
-    this.#last = result.catch(() => undefined);
-    return result;
   }
 }

@@ -1,8 +1,8 @@
 // The list of messages a chat client shows, as a fold of the frames it gets: streamed chunks, snapshots, updates and
 // clears of the `cf_agent_*` protocol, the way the published clients treat them. Nothing here sends anything.
 import type { UIMessage, UIMessageChunk } from "ai";
-import { continueFold, foldChunk, foldedMessage, startFold, type MessageFold } from "../../model/index.ts";
-import { isObject, parseJson } from "../../util/json.ts";
+import { continueFold, foldChunk, foldedMessage, isChunk, type MessageFold, startFold } from "../../model/index.ts";
+import { parseJson } from "../../util/json.ts";
 
 export type ChatFrame = Readonly<Record<string, unknown>>;
 
@@ -141,11 +141,6 @@ export function endOf(frame: ChatFrame): RequestEnd | undefined {
   const isError = frame["error"] === true;
   const outcome = typeof frame["outcome"] === "string" ? frame["outcome"] : isError ? "error" : "completed";
   return { outcome, isReplay: frame["replay"] === true, ...(isError && { error: String(frame["body"]) }) };
-}
-
-/** The wire carries chunks of the SDK. Anything else is left out, and the comparison with storage shows it. */
-function isChunk(value: unknown): value is UIMessageChunk {
-  return isObject(value) && typeof value["type"] === "string";
 }
 
 function messagesOf(value: unknown): UIMessage[] {

@@ -1,5 +1,6 @@
 // What can go wrong with a script itself. All of these are mistakes in a test, so their messages show what the test
 // author needs: the call number, what the user last said, what to change.
+import { countText } from "../../util/counts.ts";
 import { ThinkError } from "../../util/errors.ts";
 
 const SHOWN_TEXT_LENGTH = 200;
@@ -14,7 +15,7 @@ export class ScriptExhaustedError extends ThinkError {
     super({
       code: "script-exhausted",
       message:
-        `Unexpected model call ${callNumber}: the script has ${stepCount} step${stepCount === 1 ? "" : "s"}. ` +
+        `Unexpected model call ${callNumber}: the script has ${countText(stepCount, "step")}. ` +
         `The last user text was ${JSON.stringify(shorten(lastUserText))}.`,
       hint: `Add a step for this call, or pass { onExhausted: "repeat-last" }. \`model.calls\` holds every prompt.`
     });
@@ -45,7 +46,7 @@ export class ScriptUnfinishedError extends ThinkError {
   ) {
     super({
       code: "script-unfinished",
-      message: `${remaining} step${remaining === 1 ? "" : "s"} of the script were never asked for (${callCount} model calls were made).`,
+      message: `${countText(remaining, "step")} of the script were never asked for (${callCount} model calls were made).`,
       hint: "The agent stopped early, or the script has a step too many."
     });
   }

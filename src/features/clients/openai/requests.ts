@@ -4,8 +4,8 @@
 import type { UIMessage } from "ai";
 import type { ThinkError } from "../../../util/errors.ts";
 import { isObject } from "../../../util/json.ts";
-import { err, ok, type Result } from "../../../util/result.ts";
-import { wireErrors } from "../../../wire/errors.ts";
+import { ok, type Result } from "../../../util/result.ts";
+import { malformed } from "../../../wire/errors.ts";
 import type { PostedAnswer } from "../plain/commands.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -121,8 +121,4 @@ function readText(content: unknown): string {
 
 function mediaTypeOf(url: string): string {
   return /^data:([^;,]+)/.exec(url)?.[1] ?? "image/*";
-}
-
-function malformed(problem: string): Result<never, ThinkError> {
-  return err(wireErrors.MalformedRequestError(problem));
 }

@@ -1,4 +1,6 @@
 // Code that is run once in an isolate, with functions it can call: no log, no approvals, no agent.
+import { beforeDeadline } from "../../../host/deadline.ts";
+import { realTime } from "../../../host/real-time.ts";
 import { errorMessage } from "../../../util/errors.ts";
 import { isObject } from "../../../util/json.ts";
 import { runnableCode } from "../normalize.ts";
@@ -42,19 +44,14 @@ export async function executeOnce(
   const connectors = providers.map(({ name, fns }) => ({ name, methods: Object.keys(fns) }));
   const program = { code: parsed.value, connectors: connectors.map(({ name }) => name), snippets: new Map() };
   const runner = isolateRunner({ loader, cpuMs: timeout, outbound: globalOutbound ?? null });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<object>((resolve) => {
-    timer = setTimeout(() => resolve({ error: { message: `Execution timed out after ${timeout} ms.` } }), timeout);
-  });
   const { ended, dispose } = runner.start(program, { connectors, missing: {} }, calls.functions());
   try {
-    return resultOf(await Promise.race([ended, late]));
+    const late = () => new Error(`Execution timed out after ${timeout} ms.`);
+    return resultOf(await beforeDeadline(ended, { clock: realTime, timeoutMs: timeout, late }));
   } catch (error) {
     return { result: undefined, error: errorMessage(error) };
   } finally {
-    clearTimeout(timer);
     calls.end();
-    ended.catch(() => undefined);
     dispose();
   }
 }

@@ -1,5 +1,6 @@
 // Schemas without references: what a local `$ref` names is put in its place. A reference that leads back to itself, one to
 // another document, and what is beyond the limit become `{}`, which allows anything. Pure.
+import { decodePercent } from "../../../util/decode-percent.ts";
 import { isObject } from "../../../util/json.ts";
 
 /** Objects and lists of one schema. */
@@ -28,18 +29,9 @@ export function referenced(root: unknown, reference: string): unknown {
   if (!reference.startsWith("#/")) return undefined;
   let at: unknown = root;
   for (const step of reference.slice(2).split("/")) {
-    const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = (decodePercent(step) ?? step).replaceAll("~1", "/").replaceAll("~0", "~");
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
     at = Reflect.get(at, key);
   }
   return at;
-}
-
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    // Not encoded.
-    return step;
-  }
 }

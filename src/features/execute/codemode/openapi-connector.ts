@@ -1,6 +1,7 @@
 // The operations of an OpenAPI service as functions for code. The code names an operation and its arguments; the request
 // is made by the host, which knows the address and the credentials. What code gives cannot change where a request goes:
 // arguments are encoded into their place, and a path cannot leave the service.
+import { decodePercent } from "../../../util/decode-percent.ts";
 import { isObject } from "../../../util/json.ts";
 import type { ConnectorContext, ConnectorTool } from "../connector.ts";
 import { CodemodeConnector } from "./codemode-connector.ts";
@@ -152,7 +153,7 @@ function matches(operation: OpenApiOperation, { method, path }: OpenApiRequest):
   return (
     operation.httpMethod === method &&
     wanted.length === given.length &&
-    wanted.every((segment, index) => segment.includes("{") || segment === decodedSegment(given[index] ?? ""))
+    wanted.every((segment, index) => segment.includes("{") || segment === decodeSegment(given[index] ?? ""))
   );
 }
 
@@ -163,22 +164,17 @@ function pathSegment(value: unknown): string {
   return encodeURIComponent(text);
 }
 
+function decodeSegment(segment: string): string {
+  return decodePercent(segment) ?? segment;
+}
+
 /** Throws for a path that a URL would read as another host or another place. */
 function checkedPath(path: string): string {
   const isOutside = !path.startsWith("/") || path.startsWith("//") || /[\\#\s]/.test(path);
-  const segments = path.split("/").map(decodedSegment);
+  const segments = path.split("/").map(decodeSegment);
   if (isOutside || segments.some((one) => one === "." || one === ".."))
     throw new TypeError(`"${path.slice(0, 200)}" is not a path of the service.`);
   return path;
-}
-
-function decodedSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    // Not encoded.
-    return segment;
-  }
 }
 
 function sendable(headers: Record<string, string>): Record<string, string> {

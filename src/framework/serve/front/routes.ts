@@ -1,6 +1,7 @@
 // Which file answers a path, and which paths the Worker sees first. Decisions only: whether a file exists is asked
 // through `exists`, so that no list of files has to be kept.
 import type { AssetSettings, HtmlHandling } from "./settings.ts";
+import { decodePercent } from "../../../util/decode-percent.ts";
 
 export type AssetAnswer = { do: "serve"; file: string } | { do: "redirect"; to: string };
 
@@ -51,18 +52,10 @@ export function isServable(path: string): boolean {
   const segments = path.slice(1).split("/");
   return segments.every((segment, index) => {
     if (segment === "") return index === segments.length - 1;
-    const plain = decoded(segment);
+    const plain = decodePercent(segment);
     if (plain === undefined || /[/\\\0]/.test(plain)) return false;
     return !plain.startsWith(".") || (index === 0 && plain === ".well-known");
   });
-}
-
-function decoded(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined; // Not a name of any file.
-  }
 }
 
 /** Where to look for the page that says "not found", nearest first. */
