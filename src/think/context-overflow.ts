@@ -4,7 +4,7 @@
 import type { ContextOverflowOptions } from "../feature/settings.ts";
 import type { ModelMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
-import type { Clock } from "../host/ports.ts";
+import type { AgentRuntime } from "../agent/runtime.ts";
 import {
   answeredCallIds,
   normaliseUsage,
@@ -24,17 +24,17 @@ const CHARS_PER_TOKEN = 4;
 
 type CompactedEvent = EventPayloads["chat:context:compacted"];
 
-export interface ContextOverflowInit {
-  readonly session: () => Session;
-  readonly clock: Clock;
-  readonly emit: (type: "chat:context:compacted", payload: CompactedEvent) => void;
+/** What is used of the conversation and its agent. */
+interface OverflowHost {
+  readonly session: Session;
+  readonly agent: Pick<AgentRuntime, "clock" | "emit">;
 }
 
 export class ContextOverflow {
-  readonly #init: ContextOverflowInit;
+  readonly #host: OverflowHost;
 
-  constructor(init: ContextOverflowInit) {
-    this.#init = init;
+  constructor(host: OverflowHost) {
+    this.#host = host;
   }
 
   /**
@@ -42,16 +42,17 @@ export class ContextOverflow {
    * emitted, whatever came of it. Never throws.
    */
   async compact(event: Omit<CompactedEvent, "shortened">, leafId?: string): Promise<boolean> {
-    const { session, clock, emit } = this.#init;
+    const { agent } = this.#host;
     const late = () => new Error(`It took longer than ${COMPACTION_WAIT_MS} ms.`);
     let shortened = false;
     try {
-      const compacted = session().compact(leafId);
-      shortened = (await beforeDeadline(compacted, { clock, timeoutMs: COMPACTION_WAIT_MS, late })) !== null;
+      const compacted = this.#host.session.compact(leafId);
+      shortened =
+        (await beforeDeadline(compacted, { clock: agent.clock, timeoutMs: COMPACTION_WAIT_MS, late })) !== null;
     } catch (error) {
       console.warn("The history could not be compacted.", error);
     }
-    emit("chat:context:compacted", { ...event, shortened });
+    agent.emit("chat:context:compacted", { ...event, shortened });
     return shortened;
   }
 }

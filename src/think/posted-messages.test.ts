@@ -11,7 +11,7 @@ function open() {
   const { store } = session;
   const path = () => store.getHistory() as (SessionMessage & UIMessage)[];
   const turns = { transcript: path };
-  const reconciler = postedMessages({ store, turns, transcript: { path }, newId: () => "new" });
+  const reconciler = postedMessages({ store, turns, transcript: { path }, ids: { next: () => "new" } });
   const planOf = (...posted: SessionMessage[]) =>
     reconciler.plan(posted as (SessionMessage & UIMessage)[], "submit-message");
   const plan = (...ids: string[]) => planOf(...ids.map((id) => text(id)));

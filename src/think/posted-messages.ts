@@ -2,11 +2,9 @@
 // their turn; changes to stored ones are made when the request is accepted.
 import type { UIMessage } from "ai";
 import type { Reconciler, RequestPlan } from "../wire/index.ts";
-import type { MessageStore } from "../session/message-store.ts";
+import type { ChatServices } from "../feature/services.ts";
 import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
-import type { TurnEngine } from "../turn/engine.ts";
-import type { Transcript } from "../session/transcript.ts";
 import { sameJson } from "../util/json.ts";
 import { checkFiles } from "../feature/turn-input.ts";
 import { featureErrors } from "../feature/errors.ts";
@@ -17,15 +15,14 @@ interface PostedPlan extends RequestPlan {
   readonly stored: ReconcilePlan;
 }
 
-export interface PostedMessagesInit {
-  readonly store: MessageStore;
-  readonly turns: Pick<TurnEngine, "transcript">;
-  /** The stored messages, as they are shown. */
-  readonly transcript: Pick<Transcript, "path">;
-  readonly newId: () => string;
+/** What is used of the conversation. */
+export interface PostedMessagesHost extends Pick<ChatServices, "store"> {
+  readonly turns: Pick<ChatServices["turns"], "transcript">;
+  readonly transcript: Pick<ChatServices["transcript"], "path">;
+  readonly ids: Pick<ChatServices["ids"], "next">;
 }
 
-export function postedMessages({ store, turns, transcript, newId }: PostedMessagesInit): Reconciler<PostedPlan> {
+export function postedMessages({ store, turns, transcript, ids }: PostedMessagesHost): Reconciler<PostedPlan> {
   return {
     plan(posted, trigger) {
       const shown = turns.transcript();
@@ -64,7 +61,7 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
       };
     },
     apply({ stored }) {
-      applyPlan(store, { ...stored, append: [] }, newId);
+      applyPlan(store, { ...stored, append: [] }, () => ids.next());
     }
   };
 }

@@ -31,13 +31,14 @@ function setup({ steps = [reply(text("Hi"))], stored = [assistant("a0")], ...ini
   let count = 0;
   const programmatic = new Programmatic({
     turns,
-    leaf: () => world.transcript.path().at(-1),
-    newId: () => `request-${++count}`,
-    durableKey: () => undefined,
-    submit: () => expect.unreachable("nothing is submitted here"),
-    describeFailure: (error, context) => {
-      described.push(context);
-      return `described: ${error instanceof Error ? error.message : String(error)}`;
+    transcript: { leaf: () => world.transcript.path().at(-1) },
+    ids: { next: () => `request-${++count}` },
+    turnFeatures: { submit: () => expect.unreachable("nothing is submitted here") },
+    hooks: {
+      describeFailure: (error, context) => {
+        described.push(context);
+        return `described: ${error instanceof Error ? error.message : String(error)}`;
+      }
     }
   });
   const admissions = () => admit.mock.calls.map(([admission]) => admission);

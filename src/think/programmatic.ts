@@ -4,8 +4,10 @@
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "../feature/submission-types.ts";
 import type { UIMessage } from "ai";
 import type { Admission } from "../turn/admit.ts";
-import type { TurnEngine } from "../turn/engine.ts";
-import type { FailureContext } from "../turn/hooks.ts";
+import type { ChatServices } from "../feature/services.ts";
+import type { TurnFeatures } from "../feature/turn-features.ts";
+import { currentDurable } from "../agent/context.ts";
+import type { TurnHooks } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 import { idempotencyId } from "../session/idempotency.ts";
 import { byteLength } from "../util/bytes.ts";
@@ -58,32 +60,29 @@ export type RunTurnSubmitOptions = SubmitMessagesOptions & { mode: "submit"; inp
 
 export type RunTurnOptions = RunTurnWaitOptions | RunTurnStreamOptions | RunTurnSubmitOptions;
 
-export interface ProgrammaticInit {
-  readonly turns: TurnEngine;
-  /** Newest message of the active path. */
-  readonly leaf: () => UIMessage | undefined;
-  readonly newId: () => string;
-  /** The key of this call when it is part of work that is run again after a crash. */
-  readonly durableKey: () => string | undefined;
-  readonly submit: (input: SubmissionInput, options: SubmitMessagesOptions) => Promise<SubmitMessagesResult>;
-  readonly describeFailure: (error: unknown, context: FailureContext) => string;
+/** What is used of the conversation. */
+export interface ProgrammaticHost extends Pick<ChatServices, "turns"> {
+  readonly transcript: Pick<ChatServices["transcript"], "leaf">;
+  readonly ids: Pick<ChatServices["ids"], "next">;
+  readonly turnFeatures: Pick<TurnFeatures, "submit">;
+  readonly hooks: Pick<TurnHooks, "describeFailure">;
 }
 
 export class Programmatic {
-  readonly #init: ProgrammaticInit;
+  readonly #host: ProgrammaticHost;
   /** Callers know these ids already, and the engine does not yet: a cancel between the two must not be lost. */
   readonly #announced = new Map<string, AbortController>();
 
-  constructor(init: ProgrammaticInit) {
-    this.#init = init;
+  constructor(host: ProgrammaticHost) {
+    this.#host = host;
   }
 
   async chat(input: ChatInput, callback: StreamCallback, options: ChatOptions = {}): Promise<void> {
-    this.#init.turns.refuseNested();
+    this.#host.turns.refuseNested();
     if ("tools" in options) console.warn("chat() takes no tools: they belong to the agent's getTools(). Ignored.");
     const key = this.#keyOf(options);
-    const { turns, newId } = this.#init;
-    const requestId = (key === undefined ? undefined : turns.requestOf(key)) ?? newId();
+    const { turns, ids } = this.#host;
+    const requestId = (key === undefined ? undefined : turns.requestOf(key)) ?? ids.next();
     const admission: Admission = {
       ...sharedAdmission(options),
       ...underKey(key),
@@ -100,12 +99,12 @@ export class Programmatic {
   /** Stops a turn that is running, waiting, or about to be accepted. */
   cancel(requestId: string, reason?: string): void {
     this.#announced.get(requestId)?.abort(new DOMException(reason, "AbortError"));
-    this.#init.turns.cancel(requestId, reason);
+    this.#host.turns.cancel(requestId, reason);
   }
 
   cancelAll(reason?: string): void {
     for (const controller of this.#announced.values()) controller.abort(new DOMException(reason, "AbortError"));
-    this.#init.turns.cancelAll(reason);
+    this.#host.turns.cancelAll(reason);
   }
 
   async saveMessages(messages: ChatInput, options: SaveMessagesOptions = {}): Promise<SaveMessagesResult> {
@@ -129,7 +128,7 @@ export class Programmatic {
   }
 
   #submit({ mode: _mode, input, ...options }: RunTurnSubmitOptions): Promise<SubmitMessagesResult> {
-    return this.#init.submit(input, options);
+    return this.#host.turnFeatures.submit(input, options);
   }
 
   async #wait(options: RunTurnWaitOptions): Promise<TurnResult> {
@@ -141,7 +140,7 @@ export class Programmatic {
   async #stream(options: RunTurnStreamOptions): Promise<void> {
     const { mode: _mode, input, callback, ...rest } = options;
     if (!isEmptyInput(input)) return this.chat(input, callback, rest);
-    const requestId = this.#init.newId();
+    const requestId = this.#host.ids.next();
     if (await this.#announce(callback, requestId)) await callback.onDone();
   }
 
@@ -161,7 +160,7 @@ export class Programmatic {
   }
 
   async #follow(admission: Admission, callback: StreamCallback): Promise<void> {
-    const { turns } = this.#init;
+    const { turns } = this.#host;
     const { requestId } = admission;
     const reader = new CallbackReader({
       callback,
@@ -187,7 +186,7 @@ export class Programmatic {
 
   #describe(error: unknown, requestId: string, messagesPersisted: boolean): string {
     const stage = messagesPersisted ? "stream" : "turn";
-    return this.#init.describeFailure(error, { requestId, stage, messagesPersisted });
+    return this.#host.hooks.describeFailure(error, { requestId, stage, messagesPersisted });
   }
 
   #save(messages: ChatInput, options: TurnOptions): Promise<Ended> {
@@ -197,23 +196,24 @@ export class Programmatic {
   }
 
   async #continue(options: TurnOptions): Promise<Ended> {
-    const { turns, leaf } = this.#init;
+    const { turns, transcript } = this.#host;
     turns.refuseNested();
     const key = this.#keyOf(options);
     const isKnown = key !== undefined && turns.requestOf(key) !== undefined;
-    if (!isKnown && leaf()?.role !== "assistant") return { result: { requestId: "", status: "skipped" } };
+    if (!isKnown && transcript.leaf()?.role !== "assistant") return { result: { requestId: "", status: "skipped" } };
     return this.#run({ ...this.#programmatic(options), ...underKey(key), input: [], continuation: true });
   }
 
   /** Synchronous with the call: the order of the calls is what tells them apart. */
   #keyOf({ idempotencyKey }: TurnOptions): string | undefined {
     if (idempotencyKey !== undefined) return keyId("turn", idempotencyKey);
-    const key = this.#init.durableKey();
+    // Set where this call is part of work that is run again after a crash.
+    const key = currentDurable()?.work.nextKey();
     return key === undefined ? undefined : idempotencyId("durable", key);
   }
 
   async #run(admission: Admission): Promise<Ended> {
-    const { requestId, settled } = this.#init.turns.admit(admission);
+    const { requestId, settled } = this.#host.turns.admit(admission);
     const outcome = await settled;
     const { status, error } = outcome;
     return { result: { requestId, status, ...(error !== undefined && { error }) }, outcome };
@@ -221,11 +221,11 @@ export class Programmatic {
 
   /** What the client last said holds for turns it did not start itself, too. */
   #programmatic(options: TurnOptions): Omit<Admission, "input"> {
-    const { turns, newId } = this.#init;
+    const { turns, ids } = this.#host;
     const body = options.body ?? turns.body;
     return {
       ...sharedAdmission(options),
-      requestId: newId(),
+      requestId: ids.next(),
       trigger: "programmatic",
       ...(body !== undefined && { body }),
       clientTools: turns.clientTools
@@ -234,7 +234,7 @@ export class Programmatic {
 
   /** A text asked again under its key, after the first turn failed, is the same message. */
   #inputOptions({ channel }: TurnOptions, key: string | undefined): { newId: () => string; channel?: string } {
-    const newId = key === undefined ? this.#init.newId : () => `question-${key}`;
+    const newId = key === undefined ? () => this.#host.ids.next() : () => `question-${key}`;
     return { newId, ...(channel !== undefined && { channel }) };
   }
 }

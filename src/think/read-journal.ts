@@ -2,11 +2,10 @@
 // turns whose records are gone, what history keeps; and the changes that no turn made. A page is bounded by number and,
 // like every page of the journal, by bytes. Reads only; a row of records that cannot be read is set aside.
 import { unpackBatch } from "../journal/batch.ts";
-import { changeOf, turnOf, type History, type KeptRow, type TurnHistory } from "../journal/history.ts";
-import type { JournalReader } from "../journal/reader.ts";
+import { changeOf, turnOf, type KeptRow, type TurnHistory } from "../journal/history.ts";
 import type { ChangedBy, ChangeKind, ReadableRecord } from "../journal/records.ts";
 import { JournalRows } from "../journal/rows.ts";
-import type { SessionScope } from "../session/session-host.ts";
+import type { ChatServices } from "../feature/services.ts";
 import { byteLength } from "../util/bytes.ts";
 
 export const DEFAULT_JOURNAL_LIMIT = 100;
@@ -65,24 +64,21 @@ export interface ReadJournalResult {
   readonly more: boolean;
 }
 
-export interface ReadJournalInit {
-  readonly reader: JournalReader;
-  readonly history: History;
-  readonly scope: SessionScope;
-}
+type Stores = Pick<ChatServices, "journal" | "store">;
 
-export function readJournal(init: ReadJournalInit, options: ReadJournalOptions = {}): ReadJournalResult {
-  const { conversation, host } = init.scope;
+export function readJournal(stores: Stores, options: ReadJournalOptions = {}): ReadJournalResult {
+  const { journal, store } = stores;
+  const { conversation, host } = store.scope;
   // Clients may give anything, where a class lets them call this.
   const limit = Math.min(Math.max(wholeNumber(options.limit, DEFAULT_JOURNAL_LIMIT), 1), HIGHEST_JOURNAL_LIMIT);
   const after = wholeNumber(options.after, 0);
   const rows = new JournalRows({ ...host, conversation });
   // A cursor beyond the end is of a conversation that is gone: it would wait for ever.
-  const start = after < 0 ? fromEnd(init, rows, -after) : Math.min(after, rows.head());
+  const start = after < 0 ? fromEnd(stores, rows, -after) : Math.min(after, rows.head());
   const sources = [
-    recordsPage(init, rows, { after: start, limit }),
-    keptPage(init.history.turns(start, limit + 1), limit, turnEntry),
-    keptPage(init.history.changes(start, limit + 1), limit, changeEntry)
+    recordsPage(stores, rows, { after: start, limit }),
+    keptPage(journal.history.turns(start, limit + 1), limit, turnEntry),
+    keptPage(journal.history.changes(start, limit + 1), limit, changeEntry)
   ];
   // Beyond the shortest page, others may have something in between.
   const end = Math.min(...sources.map((source) => source.end));
@@ -100,13 +96,13 @@ interface Page {
 }
 
 function recordsPage(
-  { reader, scope }: ReadJournalInit,
+  { journal, store }: Stores,
   rows: JournalRows,
   { after, limit }: { after: number; limit: number }
 ): Page {
   // Messages that a clear has taken, their turns and changes are gone; their records may not be yet.
-  const start = Math.max(after, scope.conversation.row.clearedSequence - 1);
-  const { entries, cursor, more } = reader.read({ after: start, maxRecords: limit, outline: true });
+  const start = Math.max(after, store.scope.conversation.row.clearedSequence - 1);
+  const { entries, cursor, more } = journal.reader.read({ after: start, maxRecords: limit, outline: true });
   const sizes = storedSizes(rows, start, cursor);
   return {
     entries: entries.map(({ sequence, record }) => ({
@@ -161,13 +157,13 @@ function changeEntry(row: KeptRow): JournalEntry | undefined {
 }
 
 /** The position before the newest so many. */
-function fromEnd({ history, scope }: ReadJournalInit, rows: JournalRows, wanted: number): number {
+function fromEnd({ journal, store }: Stores, rows: JournalRows, wanted: number): number {
   const limit = Math.min(wanted, HIGHEST_FROM_END);
   const records = rows.newest(limit).flatMap(({ last, count }) => {
     return Array.from({ length: Math.min(count, limit) }, (_, index) => last - index);
   });
-  const shown = records.filter((position) => position >= scope.conversation.row.clearedSequence);
-  const newest = [...new Set([...shown, ...history.newest(limit)])].sort((first, second) => second - first);
+  const shown = records.filter((position) => position >= store.scope.conversation.row.clearedSequence);
+  const newest = [...new Set([...shown, ...journal.history.newest(limit)])].sort((first, second) => second - first);
   return (newest[limit - 1] ?? 1) - 1;
 }
 

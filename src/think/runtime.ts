@@ -25,7 +25,6 @@ import { viewWithoutAdmission } from "../turn/turn.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { featureErrors } from "../feature/errors.ts";
-import { isDevelopment } from "./failure-log.ts";
 import type { Features } from "../feature/features.ts";
 import { LateOutcomes } from "../turn/late-outcomes.ts";
 import type { Overrides } from "./overrides.ts";
@@ -66,8 +65,9 @@ export class ThinkRuntime {
   readonly features: Features;
   readonly turnFeatures: TurnFeatures;
   readonly overrides: ThinkAgent;
+  readonly assembly: Assembly;
+  readonly recoveryHooks: RecoveryHooks;
   readonly #init: ThinkRuntimeInit;
-  readonly #assembly: Assembly;
   #session: Session | undefined;
   #parts: ThinkParts | undefined;
   #programmatic: Programmatic | undefined;
@@ -77,15 +77,12 @@ export class ThinkRuntime {
     this.#init = init;
     this.agent = runtimeOf(overrides);
     this.#provideSession();
-    this.overflow = new ContextOverflow({
-      session: () => this.session,
-      clock: this.agent.clock,
-      emit: (type, payload) => this.agent.emit(type, payload)
-    });
+    this.overflow = new ContextOverflow(this);
     this.features = this.agent.features;
     this.turnFeatures = new TurnFeatures(this.features);
-    this.#assembly = this.#openAssembly();
-    this.hooks = this.#openHooks();
+    this.assembly = this.#openAssembly();
+    this.recoveryHooks = this.#openRecoveryHooks();
+    this.hooks = new UserTurnHooks(this);
     this.agent.conversation = this;
     this.features.add(
       {
@@ -107,6 +104,21 @@ export class ThinkRuntime {
   /** Looked up when they are needed: they need the hooks, and the hooks need them. */
   get parts(): ThinkParts {
     return (this.#parts ??= this.#openParts());
+  }
+
+  /** Whether the class has a hook of its own. */
+  isOverridden(hook: string): boolean {
+    return this.#init.isOverridden(hook);
+  }
+
+  /** Runs `work` in the agent's context, with the connection behind `origin`. */
+  runAs<T>(origin: unknown, work: () => T): T {
+    return this.agent.runAs({ connection: connectionOf(origin) }, work);
+  }
+
+  /** The agent's context is current. */
+  isInside(): boolean {
+    return getCurrentAgent().agent === this.agent.agent;
   }
 
   /** The part of a start that comes before interrupted turns and the user's `onStart`. A throw of user code fails it. */
@@ -135,15 +147,8 @@ export class ThinkRuntime {
 
   get programmatic(): Programmatic {
     const { turns, transcript } = this.parts;
-    this.#programmatic ??= new Programmatic({
-      turns,
-      leaf: () => transcript.leaf(),
-      newId: () => this.agent.ids.next(),
-      durableKey: () => currentDurable()?.work.nextKey(),
-      submit: (input, options) => this.turnFeatures.submit(input, options),
-      describeFailure: (error, context) => this.hooks.describeFailure(error, context)
-    });
-    return this.#programmatic;
+    const { agent, hooks, turnFeatures } = this;
+    return (this.#programmatic ??= new Programmatic({ turns, transcript, ids: agent.ids, hooks, turnFeatures }));
   }
 
   async addMessages(messages: MessagesInput, options: AddMessagesOptions): Promise<void> {
@@ -169,7 +174,7 @@ export class ThinkRuntime {
     const { turns } = this.parts;
     const asked = { body: turns.body, channel, clientTools: turns.clientTools };
     const turn = viewWithoutAdmission({ turnId: "", requestId: "", trigger: "programmatic", generation: 0, ...asked });
-    return this.#assembly.preview(turn, history);
+    return this.assembly.preview(turn, history);
   }
 
   hasPendingInteraction(): boolean {
@@ -227,28 +232,12 @@ export class ThinkRuntime {
     });
   }
 
-  #openHooks(): UserTurnHooks {
-    const features = this.turnFeatures;
-    const overrides = this.overrides;
-    const { isOverridden, repairPart } = this.#init;
-    return new UserTurnHooks({
-      overrides,
-      features,
-      assembly: this.#assembly,
-      isOverridden,
-      runAs: (origin, work) => this.agent.runAs({ connection: connectionOf(origin) }, work),
-      isInside: () => getCurrentAgent().agent === this.agent.agent,
-      recovery: new RecoveryHooks({
-        overrides,
-        messages: () => [...this.parts.transcript.messages()],
-        repairPart,
-        settledPart: (part, requestId) => features.settledPart(part, requestId)
-      }),
-      compact: (event, leafId) => this.overflow.compact(event, leafId),
-      prepare: () => (this.session.hasThreshold ? this.session.compactIfDue() : undefined),
-      now: () => this.agent.clock.now(),
-      isDevelopment: () => isDevelopment(this.agent.env),
-      agentLabel: (error) => this.agent.labelFor(error)
+  #openRecoveryHooks(): RecoveryHooks {
+    return new RecoveryHooks({
+      overrides: this.overrides,
+      messages: () => [...this.parts.transcript.messages()],
+      repairPart: this.#init.repairPart,
+      settledPart: (part, requestId) => this.turnFeatures.settledPart(part, requestId)
     });
   }
 
@@ -330,7 +319,7 @@ export class ThinkRuntime {
     const chat = chatFeature({
       runtime: agent,
       turns,
-      reconciler: postedMessages({ store, turns, transcript, newId: () => agent.ids.next() }),
+      reconciler: postedMessages({ store, turns, transcript, ids: agent.ids }),
       clock: agent.clock,
       describeFailure: (error, context) => hooks.describeFailure(error, context),
       concurrency: () => this.overrides.messageConcurrency,

@@ -343,8 +343,7 @@ export abstract class ThinkCore<
    * const since = this.readJournal({ after: newest.cursor });
    */
   readJournal(options?: ReadJournalOptions): ReadJournalResult {
-    const { journal, store } = thinkRuntimeOf(this).parts;
-    return readJournal({ ...journal, scope: store.scope }, options);
+    return readJournal(thinkRuntimeOf(this).parts, options);
   }
 
   // ── Storage ──

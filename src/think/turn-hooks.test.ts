@@ -30,7 +30,7 @@ const turn = engineTurn();
 function hooksOf(overrides: Partial<Overrides>, more: { inside?: boolean; entered?: unknown[] } = {}) {
   return new UserTurnHooks({
     overrides: overridesOf(overrides),
-    features: featuresOf(),
+    turnFeatures: featuresOf(),
     assembly: {
       // Only what the hooks add is looked at.
       assemble: async (_turn, { modelHooks }) => ({ modelHooks }) as AssembledTurn
@@ -41,12 +41,14 @@ function hooksOf(overrides: Partial<Overrides>, more: { inside?: boolean; entere
       return work();
     },
     isInside: () => more.inside ?? true,
-    recovery: new RecoveryHooks({ overrides: overridesOf(overrides), messages: () => [], repairPart: (part) => part }),
-    compact: async () => false,
-    prepare: () => undefined,
-    now: () => 0,
-    isDevelopment: () => false,
-    agentLabel: () => "Test"
+    recoveryHooks: new RecoveryHooks({
+      overrides: overridesOf(overrides),
+      messages: () => [],
+      repairPart: (part) => part
+    }),
+    overflow: { compact: async () => false },
+    session: { hasThreshold: false, compactIfDue: async () => null },
+    agent: { clock: { now: () => 0, sleep: async () => undefined }, env: {}, labelFor: () => "Test" }
   });
 }
 

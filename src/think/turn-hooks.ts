@@ -36,7 +36,10 @@ import { withHidden } from "../util/hidden-fields.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 import type { Assembly } from "./assemble.ts";
 import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "../model/failure-classifier.ts";
-import { FailureLog } from "./failure-log.ts";
+import { FailureLog, isDevelopment } from "./failure-log.ts";
+import type { ContextOverflow } from "./context-overflow.ts";
+import type { Session } from "../session/session.ts";
+import type { AgentRuntime } from "../agent/runtime.ts";
 import type { TurnFeatures } from "../feature/turn-features.ts";
 import type { FailedAction } from "../feature/services.ts";
 import type { ChatErrorContext, TurnDetails } from "../feature/hooks.ts";
@@ -44,74 +47,52 @@ import type { Overrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./chat-recovery.ts";
 import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDetails } from "./turn-details.ts";
 
-export interface TurnHooksInit {
+/** What the hooks use of their conversation and its agent. */
+export interface HookHost {
+  readonly agent: Pick<AgentRuntime, "clock" | "env" | "labelFor">;
   readonly overrides: Overrides;
-  readonly features: Pick<
-    TurnFeatures,
-    | "annotateRecovered"
-    | "approvalRefusal"
-    | "approver"
-    | "attachmentsOf"
-    | "finalAnswer"
-    | "isOwnTool"
-    | "keepsOutcome"
-    | "lateOutcome"
-    | "observer"
-    | "runsTool"
-  >;
+  readonly turnFeatures: TurnFeatures;
   readonly assembly: Pick<Assembly, "assemble">;
+  readonly recoveryHooks: RecoveryHooks;
+  readonly session: Pick<Session, "hasThreshold" | "compactIfDue">;
+  readonly overflow: Pick<ContextOverflow, "compact">;
   /** Whether the class has a hook of its own. */
-  readonly isOverridden: (hook: string) => boolean;
+  isOverridden(hook: string): boolean;
   /** Runs `work` in the agent's context, with the connection behind `origin`. */
-  readonly runAs: <T>(origin: unknown, work: () => T) => T;
+  runAs<T>(origin: unknown, work: () => T): T;
   /** The agent's context is current. */
-  readonly isInside: () => boolean;
-  readonly recovery: RecoveryHooks;
-  /** Shortens the history that ends at a message (default: the latest); false when it could not. Never throws. */
-  readonly compact: (
-    event: { reason: string; requestId?: string; attempt?: number },
-    leafId?: string
-  ) => Promise<boolean>;
-  /** Between turns: what must happen before the history is read. Never throws. */
-  readonly prepare: () => Promise<unknown> | undefined;
-  readonly now: () => number;
-  /** Clients are developers. */
-  readonly isDevelopment: () => boolean;
-  /** How a log line about this error names the agent. */
-  readonly agentLabel: (error: unknown) => string;
+  isInside(): boolean;
 }
 
 export class UserTurnHooks implements TurnHooks {
-  readonly #init: TurnHooksInit;
-  readonly #recovery: RecoveryHooks;
+  readonly #host: HookHost;
   readonly #log: FailureLog;
   /** While `onChatError` runs, which answers at once. */
   #partial: UIMessage | undefined;
 
-  constructor(init: TurnHooksInit) {
-    this.#init = init;
-    this.#recovery = init.recovery;
+  constructor(host: HookHost) {
+    this.#host = host;
     this.#log = new FailureLog({
-      agent: init.agentLabel,
-      contextOverflow: () => init.overrides.contextOverflow
+      agent: (error) => host.agent.labelFor(error),
+      contextOverflow: () => host.overrides.contextOverflow
     });
   }
 
   get wantsResponse(): boolean {
-    return this.#init.isOverridden("onChatResponse");
+    return this.#host.isOverridden("onChatResponse");
   }
 
   assemble(turn: TurnView, history: UIMessage[], overflows: number): Promise<AssembledTurn> {
     const input = { history, overflows, modelHooks: this.#modelHooks(turn) };
-    return this.#in(turn, () => this.#init.assembly.assemble(turn, input));
+    return this.#in(turn, () => this.#host.assembly.assemble(turn, input));
   }
 
   finalAnswer(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined {
-    return this.#init.features.finalAnswer(turn, message);
+    return this.#host.turnFeatures.finalAnswer(turn, message);
   }
 
   async beforeToolCall(turn: TurnView, call: ToolCallToRun): Promise<ToolDecision | void> {
-    const { overrides, features } = this.#init;
+    const { overrides, turnFeatures: features } = this.#host;
     if (features.isOwnTool(turn, call.toolName)) return undefined;
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
     const context = callContext(call, turn) as Parameters<Overrides["beforeToolCall"]>[0];
@@ -124,7 +105,7 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   async afterToolCall(turn: TurnView, finished: FinishedToolCall): Promise<void> {
-    const { overrides, features } = this.#init;
+    const { overrides, turnFeatures: features } = this.#host;
     const { executedInput: _executed, ...call } = finished;
     if (features.isOwnTool(turn, call.toolName)) return;
     // A call that was stopped has not failed.
@@ -147,7 +128,7 @@ export class UserTurnHooks implements TurnHooks {
     const shown = shownError(error);
     const text = textOf(this.#askOnChatError(shown, errorContext(context, known), context.partial), shown);
     // Elsewhere a provider's words are for the operator alone.
-    if (!this.#init.isDevelopment() || !(shown instanceof ModelCallError)) return text;
+    if (!isDevelopment(this.#host.agent.env) || !(shown instanceof ModelCallError)) return text;
     return `${text} Shown in development only: ${this.#log.explain(shown)}`;
   }
 
@@ -175,8 +156,8 @@ export class UserTurnHooks implements TurnHooks {
       // The provider's own words, which is what classifiers match on.
       const raw = error.cause ?? error;
       // The class's own is given what a stream brought as text; the default one judges by all that is known.
-      const { overrides, isOverridden } = this.#init;
-      const isOwn = isOverridden("classifyChatError") && !isDefaultClassifier(overrides.classifyChatError);
+      const { overrides } = this.#host;
+      const isOwn = this.#host.isOverridden("classifyChatError") && !isDefaultClassifier(overrides.classifyChatError);
       return (
         overrides.classifyChatError((isOwn ? streamedErrorText(raw) : undefined) ?? raw, errorContext(context)) ??
         undefined
@@ -194,59 +175,60 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   retryAfterMs(error: unknown): number | undefined {
-    return retryAfterMs(error, this.#init.now());
+    return retryAfterMs(error, this.#host.agent.clock.now());
   }
 
   prepare(): Promise<unknown> | undefined {
-    return this.#init.prepare();
+    const { session } = this.#host;
+    return session.hasThreshold ? session.compactIfDue() : undefined;
   }
 
   get maxAnswerBytes(): number {
-    return this.#init.overrides.maxAnswerBytes;
+    return this.#host.overrides.maxAnswerBytes;
   }
 
   get recovery(): RecoveryPolicy {
-    return this.#recovery.policy;
+    return this.#host.recoveryHooks.policy;
   }
 
   recover(turn: TurnView, incident: RecoveryIncident): Promise<RecoveryChoice> {
-    return this.#recovery.recover(turn, incident);
+    return this.#host.recoveryHooks.recover(turn, incident);
   }
 
   keepsRecovering(turn: TurnView, incident: RecoveryIncident): Promise<boolean> {
-    return this.#in(turn, () => this.#recovery.keepsRecovering(incident));
+    return this.#in(turn, () => this.#host.recoveryHooks.keepsRecovering(incident));
   }
 
   exhausted(turn: TurnView, incident: Parameters<TurnHooks["exhausted"]>[1]): Promise<void> {
-    return this.#in(turn, () => this.#recovery.exhausted(incident));
+    return this.#in(turn, () => this.#host.recoveryHooks.exhausted(incident));
   }
 
   repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number] {
-    return this.#recovery.repairPart(part, requestId);
+    return this.#host.recoveryHooks.repairPart(part, requestId);
   }
 
   keepsOutcome(turn: TurnView, call: Omit<CutOffCall, "input">): boolean {
-    return this.#init.features.keepsOutcome(turn, call);
+    return this.#host.turnFeatures.keepsOutcome(turn, call);
   }
 
   lateOutcome(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined> {
-    return this.#init.features.lateOutcome(turn, call);
+    return this.#host.turnFeatures.lateOutcome(turn, call);
   }
 
   approver(given: string | undefined): string | undefined {
-    return this.#init.features.approver(given);
+    return this.#host.turnFeatures.approver(given);
   }
 
   authorizeApproval(asked: ChatDecision): MaybePromise<string | undefined> {
-    return this.#init.features.approvalRefusal(asked);
+    return this.#host.turnFeatures.approvalRefusal(asked);
   }
 
   toolKind(toolName: string): "server" | "client" | undefined {
     try {
-      const tools = this.#init.overrides.getTools();
+      const tools = this.#host.overrides.getTools();
       const own = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
       if (own) return own.execute === undefined ? "client" : "server";
-      return this.#init.features.runsTool(toolName) ? "server" : undefined;
+      return this.#host.turnFeatures.runsTool(toolName) ? "server" : undefined;
     } catch (error) {
       // Who runs it is not known: then no client may say what came of it.
       console.error("getTools() failed while a tool was looked up.", error);
@@ -255,18 +237,18 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   annotateRepair(chunk: UIMessageChunk): UIMessageChunk {
-    return this.#init.features.annotateRecovered(chunk);
+    return this.#host.turnFeatures.annotateRecovered(chunk);
   }
 
   get overflowRetries(): number {
-    const { contextOverflow } = this.#init.overrides;
+    const { contextOverflow } = this.#host.overrides;
     if (contextOverflow?.reactive !== true) return 0;
     return Math.max(0, Math.floor(contextOverflow.maxRetries ?? 1));
   }
 
   compact(turn: TurnView, attempt: number, reason = "reactive"): Promise<boolean> {
     const { requestId, parentMessageId } = turn;
-    return this.#in(turn, () => this.#init.compact({ reason, requestId, attempt }, parentMessageId));
+    return this.#in(turn, () => this.#host.overflow.compact({ reason, requestId, attempt }, parentMessageId));
   }
 
   async respond(turn: TurnView, outcome: TurnOutcome): Promise<void> {
@@ -274,8 +256,8 @@ export class UserTurnHooks implements TurnHooks {
     if (status === "skipped" || !outcome.streamed || !this.wantsResponse) return;
     // It has no answer to speak of: `onChatError` was given it.
     if (status === "error" && !outcome.message?.parts.length) return;
-    const { overrides } = this.#init;
-    const attachments = this.#init.features.attachmentsOf(turn.turnId);
+    const { overrides } = this.#host;
+    const attachments = this.#host.turnFeatures.attachmentsOf(turn.turnId);
     const result = {
       message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
       continuation: isContinuation(turn),
@@ -289,17 +271,18 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   runIn<T>(turn: TurnView, work: () => T): T {
-    return this.#init.runAs(turn.origin, work);
+    return this.#host.runAs(turn.origin, work);
   }
 
   /** Callbacks of streams may arrive outside the context the call was made in. */
   #in<T>(turn: TurnView, work: () => T): T {
-    return this.#init.isInside() ? work() : this.runIn(turn, work);
+    return this.#host.isInside() ? work() : this.runIn(turn, work);
   }
 
   #modelHooks(turn: TurnView): ModelCallHooks {
-    const { overrides, isOverridden } = this.#init;
-    const observer = this.#init.features.observer();
+    const { overrides } = this.#host;
+    const isOverridden = (hook: string) => this.#host.isOverridden(hook);
+    const observer = this.#host.turnFeatures.observer();
     return {
       ...(isOverridden("beforeStep") && {
         prepareStep: (event: StepStart) => this.#in(turn, () => overrides.beforeStep(stepStartContext(event, turn)))
@@ -328,7 +311,7 @@ export class UserTurnHooks implements TurnHooks {
   #askOnChatError(error: unknown, context: ChatErrorContext, partial: UIMessage | undefined): unknown {
     this.#partial = partial;
     try {
-      const answer = this.#init.overrides.onChatError(error, context);
+      const answer = this.#host.overrides.onChatError(error, context);
       if (!isThenable(answer)) return answer ?? error;
       console.warn("onChatError must answer at once; the promise it returned is ignored.");
       answer.then(undefined, (thrown: unknown) => console.error("onChatError failed:", thrown));

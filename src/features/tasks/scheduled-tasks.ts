@@ -6,8 +6,7 @@ import type { UIMessage } from "ai";
 import { runDurably } from "../../agent/context.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import { isInterruption, isWorthRetrying, runAttempts } from "../../agent/retry.ts";
-import type { Clock, Ids, Sql } from "../../host/ports.ts";
-import type { Emit } from "../../observe/events.ts";
+import type { Services } from "../../feature/services.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
@@ -29,10 +28,7 @@ interface Occurrence {
   readonly failures: number;
 }
 
-export interface ScheduledTasksInit {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly ids: Ids;
+export interface ScheduledTasksInit extends Pick<Services, "sql" | "clock" | "ids" | "emit"> {
   /** Class and name of the agent and its ancestors, from the root down. */
   readonly path: () => unknown;
   /** What the class declares. */
@@ -48,7 +44,6 @@ export interface ScheduledTasksInit {
   /** Whether a submission is not over yet. */
   readonly isOpen: (submissionId: string) => boolean;
   readonly onError: (error: unknown) => Promise<unknown>;
-  readonly emit: Emit;
 }
 
 export class ScheduledTasks {

@@ -2,6 +2,7 @@
 // TypeScript's. Only those names change; comments, order and every other value stay. Pure.
 import { applyEdits, modify, parse } from "jsonc-parser";
 import { isObject } from "../../util/json.ts";
+import { parseWranglerConfig } from "../config/read-wrangler.ts";
 import type { SpecifierVerdict } from "./specifiers.ts";
 
 const REPLACED = ["@cloudflare/think", "agents"];
@@ -28,13 +29,13 @@ export function moveManifest(before: string, used: readonly string[], version: s
   return after;
 }
 
-/** Only the virtual entry: everything else names data. */
+/** Only the virtual entry: everything else names data. A file that cannot be parsed stays as it is. */
 export function moveWrangler(file: string, before: string): string {
   if (file.endsWith(".toml"))
     return before.replaceAll(/^(\s*main\s*=\s*["'])virtual:think\//gm, "$1virtual:everthink/");
-  const config: unknown = parse(before);
-  if (!isObject(config)) return before;
-  const environments = isObject(config["env"]) ? Object.keys(config["env"]) : [];
+  const { parsed: config } = parseWranglerConfig(file, before);
+  if (config === undefined) return before;
+  const environments = isObject(config.env) ? Object.keys(config.env) : [];
   const places = [["main"], ...environments.map((name) => ["env", name, "main"])];
   return places.reduce((text, path) => {
     const main = valueAt(config, path);
