@@ -28,13 +28,30 @@ export abstract class OtherClient {
 }
 
 /**
- * A snapshot is the only frame that adds a message to what a published client shows, and it grows with the conversation:
- * one per question would cost the square of their number. So many come at once; from then on there is one per pause.
+ * A snapshot is the only frame that adds a message to what a published client shows, or moves one, and it grows with the
+ * conversation: one per question, or per answer of a queue, would cost the square of their number. So this many come at
+ * once when they follow each other closely; from then on there is one per pause.
  */
 const SNAPSHOTS_AT_ONCE = 20;
-const SNAPSHOT_PAUSE_MS = 250;
-/** After so long without one they may come at once again. */
+/** The pause where messages are missing. */
+const MESSAGES_PAUSE_MS = 250;
+/** The pause for the order grows with the snapshot: a client is sent 4,000 characters of them per second. */
+const ORDER_CHARS_PER_MS = 4;
+/** After so long without one, and at least two pauses, they may come at once again. */
 const CALM_MS = 2_000;
+
+/**
+ * What a client that was not sent a snapshot does not show. `messages`: some are missing; it needs them before an answer to
+ * them begins. `order`: it has all of them, but in another order, or with a partial that was not kept. In the middle of a
+ * stream a snapshot would remove the unfinished answer from its screen, so that waits for the stream to end.
+ */
+export type Missing = "messages" | "order";
+
+/** Snapshots of one client that followed each other within this time. */
+interface Row {
+  readonly count: number;
+  readonly pauseMs: number;
+}
 
 /** What a request says about what its client shows. */
 export interface Posting {
@@ -58,10 +75,12 @@ export class ClientView {
   #snapshotAt: number | undefined;
   /** The newest answer it received to the end since that snapshot. */
   #receivedSince: string | undefined;
-  /** Snapshots that followed each other closely, up to now. */
-  #snapshotsInARow = 0;
+  readonly #rows: Record<Missing, Row> = {
+    messages: { count: 0, pauseMs: MESSAGES_PAUSE_MS },
+    order: { count: 0, pauseMs: MESSAGES_PAUSE_MS }
+  };
   /** It is owed a snapshot of whatever is stored then. */
-  #isOwed = false;
+  #owed: Missing | undefined;
 
   constructor(socket: ChatSocket) {
     this.socket = socket;
@@ -123,26 +142,40 @@ export class ClientView {
   }
 
   /** In the middle of a stream a snapshot removes the unfinished answer from the screen: later chunks do not restore it. */
-  tookSnapshot(now: number): void {
-    const isCalm = this.#snapshotAt === undefined || now - this.#snapshotAt >= CALM_MS;
-    this.#snapshotsInARow = isCalm ? 1 : this.#snapshotsInARow + 1;
-    this.#isOwed = false;
+  tookSnapshot(now: number, chars: number): void {
+    this.#count("messages", now, MESSAGES_PAUSE_MS);
+    this.#count("order", now, Math.max(MESSAGES_PAUSE_MS, chars / ORDER_CHARS_PER_MS));
+    this.#owed = undefined;
     this.#snapshotAt = now;
     this.#receivedSince = undefined;
     this.#isInSync = true;
     this.#following = undefined;
   }
 
-  /** One more snapshot can be sent to it now; otherwise it is owed one. */
-  canTakeSnapshot(now: number): boolean {
-    const sinceMs = this.#snapshotAt === undefined ? Infinity : now - this.#snapshotAt;
-    if (this.#snapshotsInARow < SNAPSHOTS_AT_ONCE || sinceMs >= CALM_MS) return true;
-    this.#isOwed = true;
-    return false;
+  /** How long it has to wait for one more snapshot. */
+  snapshotDueMs(now: number, missing: Missing): number {
+    const { count, pauseMs } = this.#rows[missing];
+    return count < SNAPSHOTS_AT_ONCE ? 0 : Math.max(0, pauseMs - this.#sinceSnapshotMs(now));
   }
 
-  get isOwedSnapshot(): boolean {
-    return this.#isOwed;
+  owe(missing: Missing): void {
+    if (this.#owed !== "messages") this.#owed = missing;
+    this.#isInSync = false;
+  }
+
+  get owed(): Missing | undefined {
+    return this.#owed;
+  }
+
+  #count(missing: Missing, now: number, pauseMs: number): void {
+    const row = this.#rows[missing];
+    // One that comes when the pause is over still belongs to the row.
+    const isCalm = this.#sinceSnapshotMs(now) >= Math.max(CALM_MS, 2 * row.pauseMs);
+    this.#rows[missing] = { count: isCalm ? 1 : row.count + 1, pauseMs };
+  }
+
+  #sinceSnapshotMs(now: number): number {
+    return this.#snapshotAt === undefined ? Infinity : now - this.#snapshotAt;
   }
 
   /** It was sent an answer, live and whole. */
@@ -246,34 +279,62 @@ export class ChatClients {
    * For changes that may follow each other closely: a client that was sent many snapshots in a row is sent the next after
    * a pause, with everything that changed until then.
    */
-  sendSnapshotSoon(views: readonly ClientView[]): void {
-    const now = this.#init.clock.now();
-    const able = views.filter((view) => view.canTakeSnapshot(now));
+  sendSnapshotSoon(views: readonly ClientView[], missing: Missing = "messages"): void {
+    const able = views.filter((view) => this.canTakeSnapshot(view, missing));
+    for (const view of views) if (!able.includes(view)) view.owe(missing);
     this.sendSnapshot(able);
     if (able.length < views.length) void this.#payLater();
   }
 
-  /** At once what is owed: before frames that build on it. */
-  paySnapshots(): void {
-    this.sendSnapshot([...this.#views.values()].filter((view) => view.isOwedSnapshot && view.socket.isOpen));
+  canTakeSnapshot(view: ClientView, missing: Missing): boolean {
+    return view.snapshotDueMs(this.#init.clock.now(), missing) === 0;
+  }
+
+  /** An answer begins: what it answers must be shown before it. */
+  payMissing(): void {
+    this.sendSnapshot(this.#owing().filter(({ owed }) => owed === "messages"));
+  }
+
+  /** No turn is left: every client is sent what it is owed. */
+  payAll(): void {
+    this.sendSnapshot(this.#owing());
   }
 
   async #payLater(): Promise<void> {
     if (this.#isPaying) return;
     this.#isPaying = true;
+    const { clock } = this.#init;
     try {
-      await this.#init.clock.sleep(SNAPSHOT_PAUSE_MS);
+      for (let due = this.#payable(); due.length > 0; due = this.#payable()) {
+        // At least a moment: what changes until then is part of it.
+        await clock.sleep(Math.max(1, Math.min(...due.map(({ inMs }) => inMs))));
+        this.sendSnapshot(this.#payable().flatMap(({ view, inMs }) => (inMs === 0 ? [view] : [])));
+      }
     } catch {
-      return; // The object is gone, and its sockets with it.
+      // The object is gone, and its sockets with it.
     } finally {
       this.#isPaying = false;
     }
-    this.paySnapshots();
+  }
+
+  /** Clients that can be sent what they are owed, and when; what the others are owed waits for the end of the stream. */
+  #payable(): { readonly view: ClientView; readonly inMs: number }[] {
+    const isStreaming = this.#init.turns.streaming() !== undefined;
+    const now = this.#init.clock.now();
+    return this.#owing().flatMap((view) => {
+      const { owed } = view;
+      if (owed === undefined || (owed === "order" && isStreaming)) return [];
+      return [{ view, inMs: view.snapshotDueMs(now, owed) }];
+    });
+  }
+
+  #owing(): ClientView[] {
+    return [...this.#views.values()].filter((view) => view.owed !== undefined && view.socket.isOpen);
   }
 
   sendSnapshotFrame(view: ClientView, frame: string): void {
     this.send(view, frame);
-    view.tookSnapshot(this.#init.clock.now());
+    view.tookSnapshot(this.#init.clock.now(), frame.length);
   }
 
   #takesPart(view: ClientView, { origin, requestId }: TurnView): boolean {

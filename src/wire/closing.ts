@@ -27,6 +27,8 @@
 // |                                    |                                |   behind others that go first now |          |
 // | regeneration that never streamed   | no answer at all               | the old answer, which is kept     | snapshot |
 //
+// A client that was sent many snapshots in a row is sent "message" instead, and the snapshot later (clients.ts).
+//
 // Why "message" is enough in the first row: `cf_agent_message_updated` replaces the message with that id and touches
 // nothing else. S and N observers merge their own accumulated copy a last time on the terminal; the frame comes after
 // it, so the stored copy wins there too. It is needed because the folds differ in detail (names on tool parts, removed

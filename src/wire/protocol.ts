@@ -171,8 +171,7 @@ export class ChatProtocol implements TurnListener {
   }
 
   streaming(turn: TurnView): void {
-    // In the middle of a stream it would remove the unfinished answer from the screen.
-    this.#clients.paySnapshots();
+    this.#clients.payMissing();
     this.#handshake.streamStarted(turn, this.#traces.streaming(turn));
   }
 
@@ -190,7 +189,14 @@ export class ChatProtocol implements TurnListener {
     const ended = { turn, outcome, trace: this.#traces.take(turn.turnId) };
     if (hasStreamed(ended)) this.#closeStreamed(ended);
     else this.#closeUnstreamed(ended);
+    if (this.#isLast(turn)) this.#clients.payAll();
     this.#refreshRecovery();
+  }
+
+  /** No other turn is accepted: what clients are sent now is what they show until the next one. */
+  #isLast({ turnId }: TurnView): boolean {
+    const { turns } = this.#init;
+    return [turns.streaming(), turns.waiting()].every((other) => other === undefined || other.turnId === turnId);
   }
 
   messageUpdated(message: UIMessage): void {
@@ -218,21 +224,32 @@ export class ChatProtocol implements TurnListener {
     this.#refreshRecovery();
   }
 
-  /** Terminal and closing frame of a socket back to back, with nothing awaited: clients act on the pair. */
+  /**
+   * Terminal and closing frame of a socket back to back, with nothing awaited: clients act on the pair. While a long queue is
+   * answered, not every answer is followed by the whole transcript; the last one is.
+   */
   #closeStreamed(ended: Omit<Ended, "view">): void {
     const { turn, outcome } = ended;
     const terminal = terminalOf(ended);
     const texts = new ClosingTexts(() => this.#init.turns.transcript(), outcome.message);
+    const isLast = this.#isLast(turn);
+    const owing: ClientView[] = [];
     for (const view of this.#clients.ofTurn(turn)) {
       const closing = closingFor({ ...ended, view });
       view.endStream(turn.requestId);
       this.#clients.send(view, terminal);
-      if (closing === "snapshot") this.#clients.sendSnapshotFrame(view, texts.snapshot);
-      else if (closing === "message") {
+      if (closing === "snapshot" && (isLast || this.#clients.canTakeSnapshot(view, "order"))) {
+        this.#clients.sendSnapshotFrame(view, texts.snapshot);
+      } else if (closing === "message") {
         this.#clients.send(view, texts.message);
         if (outcome.message) view.received(outcome.message.id);
+      } else if (closing === "snapshot") {
+        // Its answer is whole at once; its place in the list comes with a later snapshot.
+        if (outcome.message) this.#clients.send(view, texts.message);
+        owing.push(view);
       }
     }
+    this.#clients.sendSnapshotSoon(owing, "order");
   }
 
   /** Only the client that asked has seen the request, unless it was given up or its client is gone. */
@@ -243,7 +260,7 @@ export class ChatProtocol implements TurnListener {
     if (outcome.status === "error" && (outcome.givenUp || isOrphan)) return this.#closeFailed(ended);
     if (asker) this.#clients.send(asker, terminalOf(ended));
     const disturbed = this.#clients.ofTurn(turn).filter((view) => closingFor({ ...ended, view }) === "snapshot");
-    this.#clients.sendSnapshot(disturbed);
+    this.#clients.sendSnapshotSoon(disturbed, "order");
     this.#handshake.endedUnstreamed(turn);
   }
 
@@ -252,7 +269,7 @@ export class ChatProtocol implements TurnListener {
     const { turn } = ended;
     const recipients = this.#clients.ofTurn(turn);
     this.#clients.sendAll(recipients, () => terminalOf(ended));
-    this.#clients.sendSnapshot(recipients);
+    this.#clients.sendSnapshotSoon(recipients, "order");
     this.#handshake.failedUnstreamed(turn);
   }
 

@@ -159,7 +159,7 @@ const served = serveMcp((server) => {
 /** Its tools, actions, children and MCP server fail with 40 MiB of text. */
 class Failing extends Think {
   static override callables = ["connectMcp"];
-  override mcpFetch = (url: string | URL, init?: RequestInit) => served.handler(new Request(url, init));
+  override mcpFetch = async (url: string | URL, init?: RequestInit) => served.handler(new Request(url, init));
   override getModel() {
     return scriptedModel(script);
   }
@@ -169,13 +169,13 @@ class Failing extends Think {
     return {
       throws: tool({
         inputSchema,
-        execute: () => {
+        execute: (): string => {
           throw new Error(thrown());
         }
       }),
-      rejects: tool({ inputSchema, execute: () => Promise.reject(new Error(thrown())) }),
-      rejectsText: tool({ inputSchema, execute: () => Promise.reject(thrown()) }),
-      rejectsObject: tool({ inputSchema, execute: () => Promise.reject({ reason: thrown() }) }),
+      rejects: tool({ inputSchema, execute: () => Promise.reject<string>(new Error(thrown())) }),
+      rejectsText: tool({ inputSchema, execute: () => Promise.reject<string>(thrown()) }),
+      rejectsObject: tool({ inputSchema, execute: () => Promise.reject<string>({ reason: thrown() }) }),
       streams: tool({
         inputSchema,
         execute: async function* () {
