@@ -66,6 +66,18 @@ test("three hundred approvals that wait are listed for thirty times what ten cos
   }
 });
 
+test("one approval is found by its id in as many rows, however many wait", async () => {
+  const rows: number[] = [];
+  for (const count of [FEW, MANY]) {
+    const host = await waiting(count);
+    const agent = await host.get(Subject, "a");
+    const [first] = await agent.pendingApprovals();
+    expect(await agent.pendingApprovals(first?.executionId)).toEqual([first]);
+    rows.push((await costOf(host, async () => agent.pendingApprovals(first?.executionId))).rows);
+  }
+  expect(rows[1]).toBe(rows[0]);
+});
+
 test("decisions add to a list no more than one look at the answer whose calls they were about", async () => {
   const host = await waiting(DECIDED + 20);
   const before = await costs(host);

@@ -102,7 +102,7 @@ test("a question that may have run says so in its summary, also where the class 
   scene.describe = () => ({ summary: "Pays the rent." });
   void (await coder(host)).approveExecution(first.executionId).catch(() => undefined);
   await killedInCall(host, bank);
-  expect((await question(host)).descriptor.summary).toBe("May have run already: Pays the rent.");
+  expect((await question(host)).descriptor.summary).toBe("It may have run already: Pays the rent.");
 });
 
 test("a question that may have run is rejected by its name", async () => {

@@ -52,9 +52,7 @@ export class ActionApprovals implements ApprovalSource {
   pendingApprovals(executionId?: string): PendingApproval[] {
     const { parked, host } = this.#init;
     const now = host.clock.now();
-    const waiting = parked
-      .waiting()
-      .filter((row) => (executionId === undefined || row.executionId === executionId) && !isExpired(row, now));
+    const waiting = parked.waiting(executionId).filter((row) => !isExpired(row, now));
     const stateOf = host.conversation.outputStates(waiting);
     return waiting.filter((row) => stateOf(row) !== "resolved").map(approvalOf);
   }

@@ -224,9 +224,10 @@ export class Parked {
     return this.#read("execution_id = ?", executionId)[0];
   }
 
-  /** Waiting for a human, oldest first. */
-  waiting(): ParkedAction[] {
-    return this.#read("state = 'parked' ORDER BY id");
+  /** Waiting for a human, oldest first; all of them, or one. */
+  waiting(executionId?: string): ParkedAction[] {
+    if (executionId === undefined) return this.#read("state = 'parked' ORDER BY id");
+    return this.#read("state = 'parked' AND execution_id = ?", executionId);
   }
 
   /** Decided, and not yet in the transcript. */

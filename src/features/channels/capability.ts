@@ -148,7 +148,12 @@ export class ChannelMembers {
 
   /** Says who decided over a parked call, for the messengers of this package. Undefined: no outcome of it is stored. */
   async approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
-    return channels.of(this).runtime.approvalOutcome(toolCallId);
+    return channels.of(this).runtime.approvalOutcomes([toolCallId])[0];
+  }
+
+  /** Says the same of several calls, in their order. */
+  async approvalOutcomes(toolCallIds: readonly string[]): Promise<(ApprovalOutcome | undefined)[]> {
+    return channels.of(this).runtime.approvalOutcomes(toolCallIds);
   }
 
   /** Does what `chat` does for a question that came through a messenger, whose event `getMessengerContext()` then gives. */

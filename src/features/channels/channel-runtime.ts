@@ -28,7 +28,8 @@ import type {
 import { channelErrors } from "./errors.ts";
 import type { Channels } from "./feature.ts";
 import { appendPart } from "./paragraphs.ts";
-import { decidedApprovals } from "../inspection/inspection-approvals.ts";
+import { decidedApprovals, LISTED_DECISIONS } from "../inspection/inspection-approvals.ts";
+import type { DecidedApproval } from "../inspection/views.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ActionMembers } from "../actions/capability.ts";
 import type { WorkspaceMembers } from "../workspace/capability.ts";
@@ -165,11 +166,15 @@ export class ChannelRuntime {
     return approvals.of(this.#agent).pending(executionId);
   }
 
-  approvalOutcome(toolCallId: string): ApprovalOutcome | undefined {
-    const [decided] = decidedApprovals(this.#services, { callIds: new Set([toolCallId]) });
-    if (!decided) return undefined;
-    const { approved, expired, by } = decided;
-    return { how: expired ? "expired" : approved ? "approved" : "rejected", by };
+  approvalOutcomes(toolCallIds: readonly string[]): (ApprovalOutcome | undefined)[] {
+    const decided = new Map<string, DecidedApproval>();
+    // As many at once as are listed, so that what is looked through is looked through once for all of them.
+    for (let from = 0; from < toolCallIds.length; from += LISTED_DECISIONS) {
+      const callIds = new Set(toolCallIds.slice(from, from + LISTED_DECISIONS));
+      // Newest first: the newest of one call is its outcome.
+      for (const one of decidedApprovals(this.#services, { callIds }).toReversed()) decided.set(one.callId, one);
+    }
+    return toolCallIds.map((callId) => outcomeOf(decided.get(callId)));
   }
 
   // ── A messenger's question ──
@@ -229,4 +234,10 @@ function withPrefix(text: ChannelText): string {
 
 function readText(message: UIMessage | undefined): string {
   return (message?.parts ?? []).reduce((text, part) => (part.type === "text" ? appendPart(text, part.text) : text), "");
+}
+
+function outcomeOf(decided: DecidedApproval | undefined): ApprovalOutcome | undefined {
+  if (!decided) return undefined;
+  const { approved, expired, by } = decided;
+  return { how: expired ? "expired" : approved ? "approved" : "rejected", by };
 }

@@ -368,7 +368,7 @@ export class Executions {
     const own = { action, summary: action, input, permissions: [], kind: "durable-pause" as const };
     const described = { ...own, ...this.#described(pending, { requestId, toolCallId }), requestId, toolCallId };
     // In front of the class's own words too: some surfaces show the summary only, and cut it.
-    return entry.mayHaveRun ? { ...described, summary: `May have run already: ${described.summary}` } : described;
+    return entry.mayHaveRun ? { ...described, summary: `It may have run already: ${described.summary}` } : described;
   }
 
   #described(pending: PendingCall, call: { requestId: string; toolCallId: string }): Partial<ActionApprovalDescriptor> {

@@ -30,7 +30,7 @@ export interface DecidingTarget {
     reason: undefined,
     decision: { by: string; inputHash?: string }
   ): Promise<ActionOutput>;
-  approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined>;
+  approvalOutcomes(toolCallIds: readonly string[]): Promise<(ApprovalOutcome | undefined)[]>;
 }
 
 type Asking = MessengerReply & { readonly job: AskJob };
@@ -51,11 +51,15 @@ export class ApprovalQuestions {
     this.#openTarget = openTarget;
   }
 
-  /** Asks a question, in the caller's transaction. */
-  ask({ messengerId, threadId }: Place, target: AgentPath, approval: PendingApproval): void {
-    const token = makeToken();
-    if (!this.#approvals.add({ token, messengerId, threadId, target, approval })) return;
-    this.#inbox.add({ messengerId, threadId, key: questionKey(approval), job: { do: "ask", token } });
+  /** Asks questions, in the caller's transaction. */
+  ask({ messengerId, threadId }: Place, target: AgentPath, approvals: readonly PendingApproval[]): void {
+    if (approvals.length === 0) return;
+    this.#approvals.sweep();
+    for (const approval of approvals) {
+      const token = makeToken();
+      if (!this.#approvals.add({ token, messengerId, threadId, target, approval })) continue;
+      this.#inbox.add({ messengerId, threadId, key: questionKey(approval), job: { do: "ask", token } });
+    }
   }
 
   /** Shows the input, all of it, and then the buttons. */
@@ -93,7 +97,7 @@ export class ApprovalQuestions {
   }
 
   isOpenIn({ messengerId, threadId }: Place): boolean {
-    return this.#approvals.listOpen(messengerId, threadId).length > 0;
+    return this.#approvals.hasOpen(messengerId, threadId);
   }
 
   /**
@@ -101,15 +105,31 @@ export class ApprovalQuestions {
    * is at work says who pressed. `known` leaves out those whose outcome is not stored yet: their action may be running.
    */
   async closeDecided({ messengerId, threadId }: Place, which: "all" | "known"): Promise<void> {
-    for (const asked of this.#approvals.listOpen(messengerId, threadId)) {
-      // A thread's questions may be those of several agents.
-      const target = await this.#openTarget(asked.target);
-      const waiting = await target.waitingApprovals(asked.approval.executionId);
-      if (waits(asked, waiting)) continue;
-      const outcome = await target.approvalOutcome(asked.approval.descriptor.toolCallId);
-      if (!outcome && waiting.length === 0 && which === "known") continue;
-      this.#inbox.transaction(() => this.#close(asked, describeOutcome(outcome), waiting));
-    }
+    const open = this.#approvals.listOpen(messengerId, threadId);
+    // A thread's questions may be those of several agents.
+    const byTarget = Map.groupBy(open, ({ target }) => JSON.stringify(target));
+    for (const asked of byTarget.values()) await this.#closeDecidedOf(asked, which);
+  }
+
+  /** Of one agent. It is asked for lists: asked about each question, it would read all that wait again and again. */
+  async #closeDecidedOf(open: readonly PostedApproval[], which: "all" | "known"): Promise<void> {
+    const [first] = open;
+    if (!first) return;
+    const target = await this.#openTarget(first.target);
+    const waitingOf = await listByRun(target);
+    const decided = open.filter((asked) => !waits(asked, waitingOf(asked)));
+    if (decided.length === 0) return;
+    const outcomes = await target.approvalOutcomes(decided.map(({ approval }) => approval.descriptor.toolCallId));
+    // What a run waits for next may have come while the outcomes were read.
+    const nextOf = await listByRun(target);
+    this.#inbox.transaction(() => {
+      for (const [index, asked] of decided.entries()) {
+        const outcome = outcomes[index];
+        const next = nextOf(asked);
+        if (!outcome && next.length === 0 && which === "known") continue;
+        this.#close(asked, describeOutcome(outcome), next);
+      }
+    });
   }
 
   /** Takes a user's press of a button. */
@@ -129,7 +149,7 @@ export class ApprovalQuestions {
     const waiting = await target.waitingApprovals(executionId);
     if (waits(asked, waiting)) return this.#answer(reply, readRefusal(output));
     const isDone = !isRefusal(output, executionId);
-    const found = isDone ? undefined : await target.approvalOutcome(descriptor.toolCallId);
+    const [found] = isDone ? [] : await target.approvalOutcomes([descriptor.toolCallId]);
     // Without a stored outcome, what a press that was cut off decided is still at work.
     const isOurs = isDone || (found ? isDecisionOf(found, { by, action }) : isRepeated);
     this.#inbox.transaction(() => {
@@ -152,8 +172,14 @@ export class ApprovalQuestions {
     const of = questionKey(approval);
     const message = { markdown: printDecided(approval, outcome) };
     this.#inbox.add({ messengerId, threadId, key: `${of}:decided`, job: { do: "change", of, message } });
-    for (const one of next) this.ask(asked, asked.target, one);
+    this.ask(asked, asked.target, next);
   }
+}
+
+/** Lists what waits, by its run. */
+async function listByRun(target: DecidingTarget): Promise<(asked: PostedApproval) => readonly PendingApproval[]> {
+  const byRun = Map.groupBy(await target.waitingApprovals(), ({ executionId }) => executionId);
+  return ({ approval }) => byRun.get(approval.executionId) ?? [];
 }
 
 function decide(

@@ -13,7 +13,7 @@ export const APPROVE_ACTION = "et-yes";
 export const REJECT_ACTION = "et-no";
 
 export const ASKED_TABLES: readonly TableDefinition[] = [
-  // Bound: the parked actions of this agent's conversations, 60 days. Deleted: by `add`, when that time is over.
+  // Bound: the parked actions of this agent's conversations, 60 days. Deleted: by `sweep`, before new ones are added.
   {
     name: "cf_messenger_approvals",
     create: [
@@ -52,9 +52,13 @@ export class AskedApprovals {
     this.#clock = clock;
   }
 
+  /** Deletes what nothing can be pressed for any more. It reads the whole table: once for all that are added together. */
+  sweep(): void {
+    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#clock.now() - QUESTION_RETENTION_MS);
+  }
+
   /** Adds a question. False if it was asked before. */
   add(asked: Omit<PostedApproval, "isOpen">): boolean {
-    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#clock.now() - QUESTION_RETENTION_MS);
     const { token, messengerId, threadId, target, approval } = asked;
     return (
       this.#tables.run(
@@ -74,6 +78,11 @@ export class AskedApprovals {
   find(token: string): PostedApproval | undefined {
     const row = this.#tables.one<ApprovalRow>(`SELECT * FROM cf_messenger_approvals WHERE token = ?`, token);
     return row && readRow(row);
+  }
+
+  hasOpen(messengerId: string, threadId: string): boolean {
+    const open = `SELECT 1 FROM cf_messenger_approvals WHERE messenger = ? AND thread = ? AND is_open = 1 LIMIT 1`;
+    return this.#tables.one(open, messengerId, threadId) !== undefined;
   }
 
   listOpen(messengerId: string, threadId: string): PostedApproval[] {

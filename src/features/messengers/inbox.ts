@@ -266,10 +266,12 @@ export class Inbox {
     );
   }
 
-  /** Finds when there is something to do, apart from lanes that are at work. */
+  /** Finds when there is something to do, apart from lanes that are at work. Of each lane the oldest open reply is next. */
   nextDue(busyLanes: ReadonlySet<string>): number | null {
     const replies = this.#tables
-      .all<{ lane: string; due_at: number }>(`SELECT lane, due_at FROM cf_messenger_replies WHERE due_at IS NOT NULL`)
+      .all<{ lane: string; due_at: number }>(
+        `SELECT lane, due_at, MIN(id) FROM cf_messenger_replies WHERE due_at IS NOT NULL GROUP BY lane`
+      )
       .filter(({ lane }) => !busyLanes.has(lane))
       .map(({ due_at }) => due_at);
     const events = this.#tables

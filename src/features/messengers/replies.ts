@@ -219,7 +219,7 @@ export class Replies {
       this.#attached.release(reply, attached);
       if (reply.job.do === "answer" && this.#questions.isOpenIn(reply))
         this.#inbox.add({ ...placeOf(reply), key: `${reply.key}:close`, job: { do: "close" } });
-      for (const approval of approvals) this.#questions.ask(reply, path, approval);
+      this.#questions.ask(reply, path, approvals);
     });
   }
 

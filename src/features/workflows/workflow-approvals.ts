@@ -95,11 +95,12 @@ export class WorkflowApprovals {
 
   /** Those that wait, oldest first. */
   waiting(executionId?: string): WaitingQuestion[] {
-    const rows = this.#table.all<ApprovalRow>(
-      "SELECT id, question, decided_at FROM cf_workflow_approvals WHERE decided_at IS NULL ORDER BY created_at, id"
-    );
+    const open = "SELECT id, question, decided_at FROM cf_workflow_approvals WHERE decided_at IS NULL";
+    const rows =
+      executionId === undefined
+        ? this.#table.all<ApprovalRow>(`${open} ORDER BY created_at, id`)
+        : this.#table.all<ApprovalRow>(`${open} AND id = ?`, executionId);
     return rows.flatMap((row) => {
-      if (executionId !== undefined && row.id !== executionId) return [];
       const parsed = parseJson(row.question);
       if (!parsed.ok || !isObject(parsed.value)) return [];
       // Written by `ask` only.
