@@ -11,7 +11,8 @@ import { ExecutionApprovals } from "./execution-approvals.ts";
 import { Executions, type RuntimeDefinition } from "./executions.ts";
 import { isExecutionId, isPausedExecution, type PendingCall } from "./outcome.ts";
 import { EXECUTION_TABLES } from "./tables.ts";
-import { ToolSetConnector, type ConnectorContext, type RunTool } from "./connector.ts";
+import type { ConnectorContext } from "./connector.ts";
+import { ToolSetConnector, type RunTool } from "./tool-set-connector.ts";
 import type { ToolSet } from "ai";
 
 /** Under which a tool or a runtime holds what it runs code with. */

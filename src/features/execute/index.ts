@@ -9,12 +9,12 @@ export {
 } from "./create-execute-tool.ts";
 export {
   sanitizeToolName,
-  ToolSetConnector,
   type Connector,
   type ConnectorContext,
   type ConnectorTool,
   type UnknownOutcome
 } from "./connector.ts";
+export { ToolSetConnector } from "./tool-set-connector.ts";
 export { StateConnector } from "./state-connector.ts";
 export { ExecuteDefinitionError, RollbackError } from "./errors.ts";
 export { truncatePausedExecutionOutput, type ExecutionOutcome, type PendingCall } from "./outcome.ts";

@@ -13,7 +13,6 @@ export {
 export { OpenApiConnector, type OpenApiRequest } from "./openapi-connector.ts";
 export {
   sanitizeToolName,
-  ToolSetConnector,
   type Connector,
   type ConnectorContext,
   type ConnectorTool,
@@ -26,5 +25,6 @@ export { normalizeCode } from "../normalize.ts";
 export { truncateResponse, truncateResult } from "../outcome.ts";
 export type { CodeExecutor, PassFunctions } from "../runner.ts";
 export { generateTypesFromJsonSchema } from "../catalog.ts";
+export { ToolSetConnector } from "../tool-set-connector.ts";
 export { StateConnector } from "../state-connector.ts";
 export { MAX_DURABLE_VALUE_BYTES } from "../value-codec.ts";
