@@ -91,6 +91,7 @@ export type ThinkErrorCode =
   | "feature-clash"
   | "fiber-cancelled"
   | "fiber-recovery-timeout"
+  | "file-not-downloaded"
   | "frame-too-large"
   | "function-input"
   | "history-unreadable"

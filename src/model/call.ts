@@ -66,6 +66,8 @@ export interface ModelCallInput {
   readonly sendFinish?: boolean;
   /** Merge bursts of deltas (default true). */
   readonly coalesce?: boolean;
+  /** Files may be fetched from names of a private network, too. */
+  readonly allowsPrivateNames?: boolean;
   readonly signal: AbortSignal;
   readonly hooks?: ModelCallHooks;
   /** Hears of errors that do not fail the call. */
@@ -192,6 +194,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
       tools: input.tools ?? {},
       settings: input.settings ?? {},
       stopWhen: stopConditions(input),
+      allowsPrivateNames: input.allowsPrivateNames ?? false,
       signal: this.#signal,
       prepareStep: (event) => this.#prepareStep(event),
       onChunk: input.hooks?.onChunk === undefined ? undefined : (event) => this.#tellChunk(event),

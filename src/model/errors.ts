@@ -97,6 +97,13 @@ export const modelErrors = errorTable(ThinkError, {
     message: `"${toolName}" has run, but its result was dropped: it is larger than ${limitBytes} bytes.`,
     hint: "Return less, or store it and return where it is."
   }),
+  /** The provider takes no addresses for this kind of file, and the file cannot be fetched for it. */
+  FileDownloadError: (origin: string, reason: string, cause?: unknown) => ({
+    code: "file-not-downloaded",
+    message: "A file of the conversation could not be fetched.",
+    hint: `It is at ${origin}: ${reason}.`,
+    cause
+  }),
   /** Nothing to send: the history is empty, or everything in it was dropped. */
   NoMessagesError: () => ({
     code: "no-messages",

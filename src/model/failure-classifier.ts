@@ -184,7 +184,7 @@ export function says(texts: readonly string[], patterns: readonly RegExp[]): boo
 /** What providers and the SDK say about a file that they cannot use. */
 const FILE = [
   // The SDK: a media type its provider does not take, data that is none, an address that cannot be fetched
-  /AI_(Download|InvalidDataContent)Error/,
+  /AI_(Download|InvalidDataContent)Error|^file-not-downloaded$/,
   /'[^']*(file|image|audio|video|pdf|document|media)[^']*' functionality not supported/i,
   /unsupported (mime|media|content|file|image|document|audio)/i,
   // OpenAI, Azure and others with the same wording
@@ -215,6 +215,6 @@ export function mayBeFileRefusal(error: unknown): boolean {
 
 function isAboutSomethingElse(signals: FailureSignals): boolean {
   // A file that cannot be fetched has the status of its own server.
-  if (says(signals.texts, [/AI_DownloadError/])) return false;
+  if (says(signals.texts, [/AI_DownloadError|^file-not-downloaded$/])) return false;
   return NOT_THE_CONTENT.includes(signals.status) || isOverflow(signals) || isRateRefusal(signals);
 }

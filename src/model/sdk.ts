@@ -6,6 +6,7 @@ import * as ai from "ai";
 import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } from "ai";
 import { err, ok, type Result } from "../util/result.ts";
 import { isObject } from "../util/json.ts";
+import { downloadsWith } from "./download.ts";
 import { modelErrors, toolErrorText } from "./errors.ts";
 import { withSpans } from "./telemetry-spans.ts";
 import type {
@@ -42,6 +43,8 @@ export interface StreamRequest {
   readonly tools: ToolSet;
   readonly settings: ModelSettings;
   readonly stopWhen: StopWhen;
+  /** Where files may be fetched from that the provider does not fetch itself. */
+  readonly allowsPrivateNames: boolean;
   readonly signal: AbortSignal;
   readonly prepareStep: (event: StepStart) => Promise<StepChange>;
   readonly onChunk: ((event: ChunkEvent) => Promise<void>) | undefined;
@@ -169,6 +172,8 @@ function sharedOptions(request: StreamRequest): Record<string, unknown> {
   return {
     // Settings first: what the call owns cannot be overridden, not even by a caller who casts.
     ...settings,
+    // The class may have a function of its own. The SDK's lets some private addresses through.
+    experimental_download: settings.experimental_download ?? downloadsWith(request),
     model,
     messages,
     // Without tools the SDK must not get an empty set: some providers refuse one.

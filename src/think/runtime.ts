@@ -36,6 +36,7 @@ import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript, type CountedTokens } from "../session/transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { checkJson, checkMessages, type MessagesInput } from "../feature/turn-input.ts";
+import { allowsPrivateNames } from "../util/inside-address.ts";
 
 /** What this module uses of the class. */
 export interface ThinkAgent extends Overrides, SessionAgent {
@@ -287,6 +288,7 @@ export class ThinkRuntime {
       ...stores,
       hooks,
       sdk: installedSdk(),
+      allowsPrivateNames: allowsPrivateNames(agent.env),
       clock: agent.clock,
       ids: agent.ids,
       emit: (type, payload) => agent.emit(type, payload),

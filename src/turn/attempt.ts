@@ -167,6 +167,7 @@ export class Attempt {
       messageId: this.#init.stampsId ? turn.messageId : undefined,
       takenCallIds: this.#takenCallIds,
       callScope: turn.messageId,
+      allowsPrivateNames: this.#store.init.allowsPrivateNames,
       signal: turn.signal,
       hooks: this.#modelHooks(assembled),
       log: (message, error) => console.error(message, error)

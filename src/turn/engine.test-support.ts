@@ -148,6 +148,7 @@ export class World {
       conversation: this.conversation
     }));
     this.engine = new TurnEngine({
+      allowsPrivateNames: false,
       conversation: this.conversation,
       journal,
       transcript: this.transcript,

@@ -22,6 +22,8 @@ export interface EngineInit {
   readonly idempotency: Idempotency;
   readonly hooks: TurnHooks;
   readonly sdk: Sdk;
+  /** Files of the conversation may be fetched from names of a private network, too. */
+  readonly allowsPrivateNames: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly emit: Emit;

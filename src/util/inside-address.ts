@@ -2,7 +2,16 @@
 // that no public host has. One answer for everything that sends requests on behalf of a model, a user or another server.
 // Pure. Names are not resolved: a public name whose DNS entry points inside is for the network's own rules to stop. Names
 // that spell an address, or that are only known inside, are recognised.
+import { isObject } from "./json.ts";
 import { isLoopback } from "./loopback.ts";
+
+/** Set by `everthink serve --allow-private-network`: names of the network around the machine may be asked. */
+const PRIVATE_NETWORK_VARIABLE = "EVERTHINK_PRIVATE_NETWORK";
+
+/** Whether the operator lets agents reach names of a private network, by the variables of the Worker. */
+export function allowsPrivateNames(env: unknown): boolean {
+  return isObject(env) && env[PRIVATE_NETWORK_VARIABLE] === "1";
+}
 
 /** `machine`: this one. `name`: a name that only a private network knows. `network`: an address that is not public. */
 export type Inside = "machine" | "name" | "network";

@@ -188,6 +188,24 @@ describe("a file that the provider refuses", () => {
     expect(shown()).toEqual(["u1", NOTE, "u2", "u3"]);
   });
 
+  test("that a client puts at an address of the network around the agent is not asked for, and costs its turn only", async () => {
+    const fetched = vi.spyOn(globalThis, "fetch");
+    script = createScript([reply(text("hello")), reply(text("still here"))]);
+    class Reader extends Chat {
+      override getModel() {
+        return scriptedModel(script, { supportedUrls: {} });
+      }
+    }
+    const host = createTestHost({ agents: { Chat: Reader } });
+    const socket = await connect(host);
+    await post(host, socket, "r1", [message("u1", file({ url: "http://intranet/cat.png" }))]);
+    expect(endOf(socket, "r1")).toEqual([["error", "The model could not answer."]]);
+    await post(host, socket, "r2", [message("u2")]);
+    expect(endOf(socket, "r2")).toEqual([["completed", ""]]);
+    expect(shown()).toEqual(["u1", NOTE, "u2"]);
+    expect(fetched).not.toHaveBeenCalled();
+  });
+
   test("stays out when a client posts its own copy again, and cannot be marked by one", async () => {
     const host = open(refused("Could not process image"), reply(text("ok")), reply(text("ok")));
     const socket = await connect(host);

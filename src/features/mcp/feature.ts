@@ -6,16 +6,13 @@ import { frames } from "../../agent/connections/frames.ts";
 import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";
 import type { CallOwner, Feature, Roles, TurnPart } from "../../feature/feature.ts";
 import type { Services } from "../../feature/services.ts";
-import { isObject } from "../../util/json.ts";
+import { allowsPrivateNames } from "../../util/inside-address.ts";
 import { callbackUrlOf } from "./callback-url.ts";
 import type { McpTurnMembers } from "./capability.ts";
 import { McpManager } from "./manager.ts";
 import type { McpMembers } from "./members.ts";
 import { openProtocol } from "./protocol.ts";
 import { MCP_TABLES, McpStore } from "./server-store.ts";
-
-/** The operator lets agents reach the network around the machine. `everthink serve --allow-private-network` sets it. */
-const PRIVATE_NETWORK = "EVERTHINK_PRIVATE_NETWORK";
 
 /** How long a turn waits for servers when the class does not say. */
 export const MCP_WAIT_MS = 10_000;
@@ -113,7 +110,7 @@ export class McpFeature implements Feature {
       fetch: (url, init) => agent.mcpFetch(url, init),
       loadProtocol: openProtocol,
       isStarting: () => this.#isStarting,
-      addresses: { allowsPrivateNames: isObject(runtime.env) && runtime.env[PRIVATE_NETWORK] === "1" },
+      addresses: { allowsPrivateNames: allowsPrivateNames(runtime.env) },
       callbackUrlOf: (options) => callbackUrlOf(agent, options),
       // Outside of the agent's context its methods are entered, which takes a promise.
       createOAuthProvider: (callbackUrl) => runtime.enterContext(() => agent.createMcpOAuthProvider(callbackUrl)),
