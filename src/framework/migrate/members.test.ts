@@ -44,9 +44,38 @@ describe("a member that the base class does not have", () => {
       "is found through a class of the file",
       "class A extends Agent { own() {} } class B extends A { run() { this.own(); this.gone(); } }",
       ["Agent.gone"]
-    ]
+    ],
+    ["is asked of super", "class A extends Agent { run() { return super.gone(); } }", ["Agent.gone"]],
+    ["is asked of super by its own namesake", "class A extends Agent { gone() { super.gone(); } }", ["Agent.gone"]],
+    [
+      "is asked of super past the class of the file that has none",
+      "class A extends Agent {} class B extends A { gone() { super.gone(); } }",
+      ["Agent.gone"]
+    ],
+    [
+      "is taken out of this",
+      "class A extends Agent { run() { const { state, gone: x = 1, ...rest } = this; } }",
+      ["Agent.gone"]
+    ],
+    [
+      "is taken out by an assignment",
+      "class A extends Agent { run() { let gone; ({ gone } = this); } }",
+      ["Agent.gone"]
+    ],
+    ["is behind any", "class A extends Agent { run() { (this as any).gone(); } }", ["Agent.gone"]],
+    ["is behind unknown", "class A extends Agent { run() { (this as unknown as Old)?.gone; } }", ["Agent.gone"]],
+    ["is behind a bang", "class A extends Agent { run() { this!.gone(); } }", ["Agent.gone"]],
+    ["is a text", 'class A extends Agent { run() { this["gone"](); } }', ["Agent.gone"]],
+    ["is overridden", "class A extends Agent { override gone() {} override state = 1; }", ["Agent.gone"]]
   ])("%s", (_where, code, expected) => {
     expect(used(HEAD + code)).toEqual(expected);
+  });
+
+  test("is found under a namespace, and only for what the namespace has", () => {
+    const head = 'import * as ag from "agents";\n';
+    expect(used(`${head}class A extends ag.Agent { run() { this.gone(); this.state; } }`)).toEqual(["Agent.gone"]);
+    expect(used(`${head}class A extends ag.Other { run() { this.gone(); } }`)).toEqual([]);
+    expect(used(`${head}class A extends ag { run() { this.gone(); } }`)).toEqual([]);
   });
 
   test("is found under another name of the base", () => {
@@ -66,6 +95,12 @@ describe("a member that the base class does not have", () => {
       "a constructor declares",
       "class A extends Agent { constructor(private gone: string) { super(); } run() { return this.gone; } }"
     ],
+    [
+      "the class of the file has for super",
+      "class A extends Agent { own() {} } class B extends A { own() { super.own(); } }"
+    ],
+    ["any only is assigned", "class A extends Agent { run() { (this as any).gone = 1; return (this as any).gone; } }"],
+    ["overrides one of the base", "class A extends Agent { override schedule() { return super.schedule(); } }"],
     ["is private", "class A extends Agent { #gone = 1; run() { return this.#gone; } }"],
     ["belongs to another this", "class A extends Agent { run() { return function () { return this.gone; }; } }"],
     ["belongs to an object", "class A extends Agent { run() { return { go() { return this.gone; } }; } }"],
@@ -144,6 +179,35 @@ test("a project is shown the line of a member that is gone", () => {
   const { lines, isWhole } = plannedNotes(`${HEAD}class A extends Agent {\n  run() {\n    this.gone();\n  }\n}\n`);
   expect(lines).toEqual(["4: this.gone is no member of everthink's Agent"]);
   expect(isWhole).toBe(false);
+});
+
+test("a member of super, and a hook that nothing calls, are named as such", () => {
+  const code = `${HEAD}class A extends Agent {\n  override onGone() {\n    super.onGone();\n  }\n}\n`;
+  expect(plannedNotes(code).lines).toEqual([
+    "3: everthink's Agent has no onGone to override: nothing calls it",
+    "4: super.onGone is no member of everthink's Agent"
+  ]);
+});
+
+test.each([
+  'import * as server from "@cloudflare/think/server-entry";\nserver.buildThinkAgentPath(1);\nserver.buildThinkAgentPath(2);',
+  'const server = await import("@cloudflare/think/server-entry");\nserver.buildThinkAgentPath(1);',
+  'import type { A } from "a";\nconst { buildThinkAgentPath } = await import("@cloudflare/think/server-entry");',
+  'const server =\n  (require("@cloudflare/think/server-entry") as any).buildThinkAgentPath;',
+  'import server = require("@cloudflare/think/server-entry");\nconst { buildThinkAgentPath: build } = server;',
+  'import("@cloudflare/think/server-entry").then(\n({ buildThinkAgentPath }) => 1);',
+  'import("@cloudflare/think/server-entry").then((server) =>\nserver.buildThinkAgentPath);',
+  '\n(await import("@cloudflare/think/server-entry")).buildThinkAgentPath();'
+])("a function that is called in another way is named however it is taken from its module: %s", (code) => {
+  const { lines } = plannedNotes(code);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^2: buildThinkAgentPath is called in another way here: /);
+});
+
+test("what a copy of inferred defaults becomes is said where mergeThinkWorkerConfig is used", () => {
+  const code =
+    'import * as fw from "@cloudflare/think/framework";\nfw.mergeThinkWorkerConfig(user, { ...defaults });\n';
+  expect(plannedNotes(code).lines).toEqual([expect.stringMatching(/^2: .* a copy of it \(\{ \.\.\.defaults \}\) too/)]);
 });
 
 test("a function that is called in another way is named once it moves, and not again", () => {

@@ -206,9 +206,12 @@ function memberNotes({ exported, membersOf }: ProjectInit, code: string, tree: u
     const to = typeof verdict === "object" ? verdict.to : specifier;
     return isOurs(to) ? membersOf(subpathOf(to), className) : undefined;
   });
-  return unknown.map(({ name, base, start }) => ({
+  return unknown.map(({ name, how, base, start }) => ({
     line: lineAt(code, start),
-    text: `this.${name} is no member of everthink's ${base}`
+    text:
+      how === "override"
+        ? `everthink's ${base} has no ${name} to override: nothing calls it`
+        : `${how}.${name} is no member of everthink's ${base}`
   }));
 }
 

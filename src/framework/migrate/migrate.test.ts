@@ -104,6 +104,20 @@ import { useAgent } from "agents/react";
   );
 });
 
+test.each([
+  'import * as agents from "agents";\nagents.gone();\nagents.callable();\nagents.gone();',
+  'import * as agents from "agents";\ntype A = agents.gone;',
+  'const agents = require("agents");\nconst { gone, callable } = agents;',
+  '\nconst { gone = 1 } = await import("agents");'
+])("a name that a module does not have is found however it is taken out of the module: %s", (code) => {
+  expect(rewritten(code, "ts").missing).toEqual([{ specifier: "agents", name: "gone", line: 2 }]);
+});
+
+test("a variable that holds something else is no module", () => {
+  const code = 'import * as agents from "agents";\nconst other = { gone: 1 };\nother.gone;\nagents[gone];\n';
+  expect(rewritten(code, "ts").missing).toEqual([]);
+});
+
 test("what has no counterpart is listed with its line and left alone", () => {
   const before = `import { Think } from "@cloudflare/think";\n\nimport { createX402Client } from "agents/x402";\n`;
   const { code, missing } = rewritten(before);

@@ -12,7 +12,7 @@ export const OTHER_CALLS: Readonly<Record<string, Readonly<Record<string, string
   },
   "everthink/framework": {
     mergeThinkWorkerConfig:
-      "mergeThinkWorkerConfig(inferred, user); what createThinkWorkerDefaults made is known as inferred in either place, anything else is taken in this order",
+      "mergeThinkWorkerConfig(inferred, user); what createThinkWorkerDefaults made is known as inferred in either place, anything else, a copy of it ({ ...defaults }) too, is taken in this order",
     createThinkWorkerConfig:
       "createThinkWorkerConfig(manifest, { userConfig?, name?, main? }), which returns { config, diagnostics }",
     generateThinkTypes:

@@ -1,6 +1,7 @@
 // Changes the import specifiers of one module by its syntax tree: what looks like one in a text or a comment stays as it
 // is, and so does everything else of the file. Parsing is the caller's.
 import { isObject } from "../../util/json.ts";
+import { moduleUses } from "./module-uses.ts";
 import { isOriginal, isOurs, type SpecifierVerdict } from "./specifiers.ts";
 
 export interface MissingImport {
@@ -41,8 +42,13 @@ interface Specifier {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** What is taken from the module by its name. */
-  readonly names: readonly string[];
+  /** What is taken from the module by its name, and where. */
+  readonly names: readonly TakenName[];
+}
+
+interface TakenName {
+  readonly name: string;
+  readonly start: number;
 }
 
 export function rewriteModule(code: string, tree: unknown, { judge, hasName }: ImportRules): RewrittenModule {
@@ -61,10 +67,10 @@ export function rewriteModule(code: string, tree: unknown, { judge, hasName }: I
     if (verdict === "missing") missing.unshift({ specifier: text, line });
     const to = typeof verdict === "object" ? verdict.to : text;
     // Also of an import that has moved already: a name that is not there stays on the list until it is mended.
-    const unknown = isOurs(to) ? names.filter((name) => !hasName(to, name)) : [];
-    missing.unshift(...unknown.map((name) => ({ specifier: text, name, line })));
+    const unknown = isOurs(to) ? names.filter(({ name }) => !hasName(to, name)) : [];
+    missing.unshift(...unknown.map((one) => ({ specifier: text, name: one.name, line: lineAt(code, one.start) })));
     if (typeof verdict !== "object") continue;
-    moved.unshift(...names.map((name) => ({ specifier: text, to, name, line })));
+    moved.unshift(...names.map((one) => ({ specifier: text, to, name: one.name, line: lineAt(code, one.start) })));
     const quote = code.slice(start, start + 1);
     rewritten = `${rewritten.slice(0, start)}${quote}${verdict.to}${quote}${rewritten.slice(end)}`;
   }
@@ -95,6 +101,7 @@ const LOADERS = new Set([
 function specifiersOf(code: string, tree: unknown): { named: Specifier[]; computed: number[] } {
   const named = referencesOf(code, tree);
   const computed: number[] = [];
+  const uses = Map.groupBy(moduleUses(tree), ({ moduleStart }) => moduleStart);
   const waiting: unknown[] = [tree];
   while (waiting.length > 0) {
     const node = waiting.pop();
@@ -103,10 +110,17 @@ function specifiersOf(code: string, tree: unknown): { named: Specifier[]; comput
     waiting.push(...Object.values(node));
     const source = sourceOf(code, node);
     const literal = literalOf(source);
-    if (literal) named.push({ ...literal, names: namesOf(node) });
-    else if (isObject(source) && mentionsOriginal(textOf(code, source))) computed.push(Number(source["start"]));
+    if (literal) {
+      const listed = namesOf(node).map((name) => ({ name, start: literal.start }));
+      named.push({ ...literal, names: [...listed, ...oncePerName(uses.get(literal.start) ?? [])] });
+    } else if (isObject(source) && mentionsOriginal(textOf(code, source))) computed.push(Number(source["start"]));
   }
   return { named, computed: computed.toSorted((one, other) => one - other) };
+}
+
+/** Each name where it is used first. */
+function oncePerName(uses: readonly TakenName[]): TakenName[] {
+  return uses.filter(({ name }, index) => uses.findIndex((one) => one.name === name) === index);
 }
 
 function sourceOf(code: string, node: Record<string, unknown>): unknown {

@@ -32,3 +32,37 @@ export function memberName(member: Node): string[] {
   );
   return [name, ...fields].filter((one) => one !== "");
 }
+
+/** Without parentheses and what TypeScript writes around a value: `(this as any)`, `this!`. */
+export function unwrapped(node: unknown): unknown {
+  let inner = node;
+  while (isObject(inner) && WRAPPERS.has(String(inner["type"]))) inner = inner["expression"];
+  return inner;
+}
+
+const WRAPPERS = new Set([
+  ...["ParenthesizedExpression", "TSAsExpression", "TSNonNullExpression", "TSSatisfiesExpression", "TSTypeAssertion"],
+  "ChainExpression"
+]);
+
+/** What a pattern takes out of an object by name: `{ a, b: c, d = 1 }`. */
+export function takenNames(pattern: unknown): { name: string; start: number }[] {
+  if (!isObject(pattern) || pattern["type"] !== "ObjectPattern") return [];
+  return listOf(pattern, "properties").flatMap(({ type, key, computed }) => {
+    const name = identifierOf(key) || (textIn(key) ?? "");
+    const isNamed = type === "Property" && computed !== true && name !== "";
+    return isNamed && isObject(key) ? [{ name, start: Number(key["start"]) }] : [];
+  });
+}
+
+/** All nodes of a tree, without those below one that is left out. */
+export function* nodesIn(tree: unknown, isLeftOut: (node: Node) => boolean = () => false): Generator<Node> {
+  const waiting: unknown[] = [tree];
+  while (waiting.length > 0) {
+    const node = waiting.pop();
+    if (Array.isArray(node)) waiting.push(...(node as unknown[]));
+    if (Array.isArray(node) || !isObject(node) || isLeftOut(node)) continue;
+    yield node;
+    waiting.push(...Object.values(node));
+  }
+}
