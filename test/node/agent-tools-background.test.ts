@@ -7,8 +7,11 @@ import { createGate, everyCrash, reply, stall, text, toolCall, usage } from "../
 import {
   answerOf,
   ask,
+  callsResearch,
   connect,
+  done,
   eventFrames,
+  type Host,
   open,
   Parent,
   parentOf,
@@ -16,8 +19,7 @@ import {
   research,
   results,
   scene,
-  stored,
-  type Host
+  stored
 } from "./agent-tools-kit.ts";
 import { framesOf } from "../kit/frames.ts";
 
@@ -28,9 +30,6 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
-
-const callsResearch = reply(toolCall("research", { query: "tides" }, { id: "call-1" }));
-const done = reply(text("Done."));
 
 test("a background run returns at once, outlives its turn, and is reported to its method and into the chat, once", async () => {
   const gate = createGate();

@@ -15,8 +15,11 @@ import {
 import {
   answerOf,
   ask,
+  callsResearch,
   connect,
+  done,
   eventFrames,
+  type Host,
   kinds,
   open,
   Parent,
@@ -25,8 +28,7 @@ import {
   research,
   results,
   scene,
-  stored,
-  type Host
+  stored
 } from "./agent-tools-kit.ts";
 import { RECOVERED_MS } from "../kit/time.ts";
 
@@ -38,9 +40,6 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
-
-const callsResearch = reply(toolCall("research", { query: "tides" }, { id: "call-1" }));
-const done = reply(text("Done."));
 
 /** What was streamed is in the journal by then. */
 const WRITTEN_MS = 600;

@@ -4,8 +4,20 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { AgentRuntime } from "../../src/agent/runtime.ts";
 import { REPORT_MS, REPORT_TRIES } from "../../src/features/agent-tools/run-reports.ts";
-import { createGate, everyCrash, reply, text, toolCall } from "../../src/testing/index.ts";
-import { answerOf, ask, open, Parent, parentOf, research, scene, stored, type Host } from "./agent-tools-kit.ts";
+import { createGate, everyCrash, reply, text } from "../../src/testing/index.ts";
+import {
+  answerOf,
+  ask,
+  callsResearch,
+  done,
+  type Host,
+  open,
+  Parent,
+  parentOf,
+  research,
+  scene,
+  stored
+} from "./agent-tools-kit.ts";
 
 // Each point of a crash boots the tree again.
 vi.setConfig({ testTimeout: 60_000 });
@@ -23,8 +35,6 @@ beforeEach(() => {
   });
 });
 
-const callsResearch = reply(toolCall("research", { query: "tides" }, { id: "call-1" }));
-const done = reply(text("Done."));
 const says = () => reply(text("The moon pulls."));
 
 const calls = (kind: "finish" | "report") => scene.trace.filter((line) => line.startsWith(kind)).length;

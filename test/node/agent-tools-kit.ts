@@ -12,7 +12,10 @@ import type { AgentEvent } from "../../src/observe/index.ts";
 import {
   createScript,
   createTestHost,
+  reply,
   scriptedModel,
+  text,
+  toolCall,
   type RecordedCall,
   type Script,
   type Step,
@@ -209,6 +212,10 @@ export function open({ parent = [], child = [], grandchild = [], ...others }: Sc
 }
 
 export type Host = ReturnType<typeof open>;
+
+/** The parent's model calls the researcher. */
+export const callsResearch = reply(toolCall("research", { query: "tides" }, { id: "call-1" }));
+export const done = reply(text("Done."));
 
 export const parentOf = (host: Host) => host.get(Parent, "p");
 

@@ -6,16 +6,18 @@ import { z } from "zod";
 import { createGate, fail, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import {
   ask,
+  callsResearch,
   connect,
+  done,
   eventFrames,
+  type Host,
   kinds,
   open,
   Parent,
   parentOf,
   research,
   results,
-  scene,
-  type Host
+  scene
 } from "./agent-tools-kit.ts";
 
 beforeEach(() => {
@@ -23,8 +25,6 @@ beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
 
-const callsResearch = reply(toolCall("research", { query: "tides" }, { id: "call-1" }));
-const done = reply(text("Done."));
 const PLACES = ["start", "input"] as const;
 
 const statusOf = async (host: Host, runId: string) => (await (await parentOf(host)).inspectAgentToolRun(runId))?.status;

@@ -7,7 +7,9 @@ import {
   answerOf,
   ask,
   Bystander,
+  callsResearch,
   connect,
+  done,
   eventFrames,
   kinds,
   open,
@@ -26,9 +28,6 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
-
-const callsResearch = reply(toolCall("research", { query: "tides" }, { id: "call-1" }));
-const done = reply(text("Done."));
 
 test("a child runs as a tool: its answer is what the model reads, and its input is its first message", async () => {
   const host = open({ parent: [callsResearch, done], child: [reply(text("The moon "), text("pulls."))] });

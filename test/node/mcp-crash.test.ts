@@ -6,13 +6,13 @@ import {
   agentOf,
   Librarian,
   library,
-  LIBRARY,
   messages,
   open,
   protectedLibrary,
   scene,
   serversOf,
-  type Host
+  type Host,
+  URL_LIBRARY
 } from "./mcp-kit.ts";
 import { user } from "../kit/messages.ts";
 
@@ -25,7 +25,6 @@ beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
 
-const URL_LIBRARY = `${LIBRARY}/mcp`;
 const CALLBACK = { callbackHost: "http://localhost" };
 const add = async (host: Host, options: object = {}) =>
   (await agentOf(host)).add("library", URL_LIBRARY, { id: "lib", ...options });

@@ -96,6 +96,7 @@ export function open(steps: Step[] = []) {
 export type Host = ReturnType<typeof open>;
 
 export const LIBRARY = "https://library.example.com";
+export const URL_LIBRARY = `${LIBRARY}/mcp`;
 export const LOGIN = "https://login.example.com";
 
 /** A server with a tool that has an effect, one that hangs, and one that reports an error. */

@@ -4,14 +4,12 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Agent } from "../../src/agent/index.ts";
 import type { McpServerOptions, McpServersState } from "../../src/index.ts";
 import { createTestHost, everyCrash, type TestSocket } from "../../src/testing/index.ts";
-import { LIBRARY, library, open as resetScene, protectedLibrary, scene } from "./mcp-kit.ts";
+import { LIBRARY, library, open as resetScene, protectedLibrary, scene, URL_LIBRARY } from "./mcp-kit.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
 });
-
-const URL_LIBRARY = `${LIBRARY}/mcp`;
 
 class Porter extends Agent {
   static callables = ["add"];

@@ -19,7 +19,8 @@ import {
   protectedLibrary,
   say,
   scene,
-  serversOf
+  serversOf,
+  URL_LIBRARY
 } from "./mcp-kit.ts";
 import { user } from "../kit/messages.ts";
 import { framesOf, sendChat } from "../kit/frames.ts";
@@ -28,7 +29,6 @@ const warnings = vi.spyOn(console, "warn");
 beforeEach(() => void warnings.mockImplementation(() => {}));
 afterEach(() => void warnings.mockReset());
 
-const URL_LIBRARY = `${LIBRARY}/mcp`;
 const LEND = "tool_lib_lend";
 
 async function openWithLibrary(...steps: Parameters<typeof open>) {
