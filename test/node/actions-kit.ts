@@ -11,6 +11,7 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { payloadsOf } from "../kit/events.ts";
 import { framesOf } from "../kit/frames.ts";
 import { type StoredToolPart, storedMessages, toolParts, user } from "../kit/messages.ts";
 import { promptOf } from "../kit/prompts.ts";
@@ -181,8 +182,7 @@ export const outputAt = async (host: TestHost<object>, toolCallId = "c1") =>
 
 export const promptAt = (index: number): string => promptOf(scene.script.calls[index]);
 
-export const eventsOf = (type: AgentEvent["type"]): AgentEvent["payload"][] =>
-  scene.events.filter((event) => event.type === type).map(({ payload }) => payload);
+export const eventsOf = (type: AgentEvent["type"]) => payloadsOf(scene.events, type);
 
 interface LedgerRow {
   readonly key: string;

@@ -26,6 +26,7 @@ import { installedModel } from "../../src/testing/model/installed-model.test-sup
 import type { ChatRecoveryConfig, ChatRecoveryContext } from "../../src/think/chat-recovery.ts";
 import type { ContextOverflowOptions } from "../../src/feature/settings.ts";
 import { thinkRuntimeOf } from "../../src/think/runtime.ts";
+import { payloadsOf } from "../kit/events.ts";
 import { message, storedMessages, textOf, user } from "../kit/messages.ts";
 
 type Classifier = Think["classifyChatError"];
@@ -200,8 +201,7 @@ export const summarize =
 
 // ── What came of it ──
 
-export const eventsOf = (type: AgentEvent["type"]): AgentEvent["payload"][] =>
-  scene.events.filter((event) => event.type === type).map(({ payload }) => payload);
+export const eventsOf = (type: AgentEvent["type"]) => payloadsOf(scene.events, type);
 
 /** Calls without a result and results without a call, in each prompt. */
 export const unpaired = (): string[] =>

@@ -16,6 +16,7 @@ import {
   type Step
 } from "../../src/testing/index.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
+import { settleFor } from "../kit/host.ts";
 
 export const BASE = "http://localhost/agents/hub/main/messengers";
 export const slack = () => world.slack;
@@ -134,10 +135,7 @@ export async function open(steps: Step[], changes: Partial<World> = {}) {
 
 export type Host = Awaited<ReturnType<typeof open>>;
 
-export async function answered(host: Host, ms = 6_000): Promise<void> {
-  await host.idle();
-  await host.advance(ms);
-}
+export const answered = (host: Host, ms = 6_000) => settleFor(host, ms);
 
 export const asksTelegram = (host: Host, said: string, options: object = {}) =>
   host.fetch(telegram().says(said, { url: `${BASE}/telegram/webhook`, ...options }));

@@ -11,6 +11,7 @@ import {
   type TestHost
 } from "../../src/testing/index.ts";
 import { DRIVERS, type Definition, type Driver } from "./messenger-drivers.ts";
+import { settleFor } from "../kit/host.ts";
 
 export interface Bot {
   driver: Driver;
@@ -63,10 +64,7 @@ export async function openBot(name: string, steps: Step[], changes: Partial<Bot>
   return createTestHost({ agents: { Support } });
 }
 
-export async function answered(host: Host, ms = 5_000): Promise<void> {
-  await host.idle();
-  await host.advance(ms);
-}
+export const answered = (host: Host, ms = 5_000) => settleFor(host, ms);
 
 export async function asks(
   host: Host,

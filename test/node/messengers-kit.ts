@@ -15,6 +15,7 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
+import { settleFor } from "../kit/host.ts";
 
 export const SECRET = "s3cret-token";
 export const TOKEN = "1:test";
@@ -86,10 +87,7 @@ export async function open(steps: Step[], changes: Partial<Scene> = {}): Promise
 }
 
 /** Until the pause between the messages of one question is over, and the answer is in the chat. */
-export async function answered(host: Host, ms = 5_000): Promise<void> {
-  await host.idle();
-  await host.advance(ms);
-}
+export const answered = (host: Host, ms = 5_000) => settleFor(host, ms);
 
 export async function says(
   host: Host,

@@ -17,6 +17,7 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { storedMessages, user } from "../kit/messages.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -46,14 +47,14 @@ beforeEach(() => void vi.spyOn(console, "error").mockReturnValue(undefined));
 afterEach(() => void vi.restoreAllMocks());
 
 function ask(socket: TestSocket, index: number): void {
-  const messages = [{ id: `u${index}`, role: "user", parts: [{ type: "text", text: `Question ${index}?` }] }];
+  const messages = [user(`u${index}`, `Question ${index}?`)];
   const init = { method: "POST", body: JSON.stringify({ messages }) };
   socket.send({ type: "cf_agent_use_chat_request", id: `r${index}`, init });
 }
 
 const sizeOf = ({ frames }: TestSocket) => JSON.stringify(frames).length;
 
-const stored = async () => (await (await host.fetch("/agents/slow/a/get-messages")).json()) as UIMessage[];
+const stored = async () => await storedMessages(host, "/agents/slow/a");
 
 /** The list in the last whole transcript. */
 const shown = ({ frames }: TestSocket) =>

@@ -20,6 +20,7 @@ import type {
   ChatRecoveryOptions
 } from "../../src/think/chat-recovery.ts";
 import type { ChannelPolicy, FeatureFactory } from "../../src/feature/feature.ts";
+import { payloadsOf } from "../kit/events.ts";
 import { type Frame, framesOf } from "../kit/frames.ts";
 import { storedMessages, user } from "../kit/messages.ts";
 
@@ -192,5 +193,4 @@ export const stored = (host: TestHost<object>) => storedMessages(host, "/agents/
 
 export const rolesOf = (call: RecordedCall | undefined): string[] => call?.prompt.map(({ role }) => role) ?? [];
 
-export const eventsOf = (type: AgentEvent["type"]): AgentEvent["payload"][] =>
-  scene.events.filter((event) => event.type === type).map(({ payload }) => payload);
+export const eventsOf = (type: AgentEvent["type"]) => payloadsOf(scene.events, type);
