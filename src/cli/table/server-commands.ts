@@ -106,7 +106,7 @@ export const STUDIO: CommandDefinition = {
 
 export const SET_WEBHOOK: CommandDefinition = {
   name: "messenger telegram set-webhook",
-  summary: "tells Telegram where a bot's messages go",
+  summary: "registers the address to which Telegram sends a bot's messages",
   description: ["Tells Telegram where the bot's messages go. Token and secret are read from the environment."],
   arguments: [{ name: "url", isRequired: true, text: "the https address of the agent's webhook" }],
   options: {
