@@ -40,8 +40,11 @@ export const FAILURES_IN_A_ROW = 5;
 export const FAILURES_IN_ALL = 20;
 /** Long silences cost the user all of that time: a provider that hangs twice is not asked a third time. */
 export const LONG_SILENCES_IN_A_ROW = 2;
-/** A silence of this length is a long one. The default window is; a class that chose a shorter one wants to ask again. */
-export const LONG_SILENCE_MS = 300_000;
+/**
+ * A silence of this length is a long one: two of them are five minutes. The default window is longer; a class that chose a
+ * shorter one wants to ask again, and its user waits for less than 13 minutes in all.
+ */
+export const LONG_SILENCE_MS = 150_000;
 /** What an attempt ended of when the silence was a long one. */
 export const LONG_SILENCE = "long-silence";
 

@@ -280,6 +280,22 @@ describe("a model that stays silent", () => {
     expect(scene.script.callCount).toBe(2);
   });
 
+  test.each([
+    [150 * SECOND, 2],
+    [299 * SECOND, 2],
+    [149 * SECOND, 5]
+  ])(
+    "with a window of %i ms is asked %i times: two silences end the turn if they last five minutes together",
+    async (stallMs, calls) => {
+      // Its first words are progress, so that no other bound ends it.
+      const steps = Array.from({ length: 10 }, () => reply(text("word "), stall()));
+      const { host, socket } = await start(steps, { stallMs, recovery: { terminalMessage } });
+      await host.advance(60 * MINUTE);
+      expect(scene.script.callCount).toBe(calls);
+      expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
+    }
+  );
+
   test("in steps of a long turn, each after the other, is asked again each time", async () => {
     const step = [reply(text("so "), stall()), reply(toolCall("slow", {}))];
     const { host } = await start([...step, ...step, ...step, reply(text("done"))], { tools: slow({ ms: 1 }) });

@@ -6,7 +6,7 @@ import type { WaitingApproval } from "../../src/client/index.ts";
 import { ApprovalCard } from "../../examples/assistant/page/parts/approval-card.tsx";
 import { DecisionsContext } from "../../examples/assistant/page/parts/decisions.ts";
 import type { InboxEntry } from "../../src/features/inspection/index.ts";
-import { Approval } from "../../starters/shared/page/chat.tsx";
+import { Approval, Silence } from "../../starters/shared/page/chat.tsx";
 import { Inbox } from "../../studio/inbox.tsx";
 import type { ViewSource } from "../../studio/source.ts";
 
@@ -62,6 +62,15 @@ test("a press sends the whole question, so that it decides no other", () => {
     ["approve", question],
     ["reject", question]
   ]);
+});
+
+test("a model that says nothing is shown with since when, and a press stops the turn", () => {
+  const since = Date.UTC(2026, 10, 1, 12, 34, 56);
+  let stops = 0;
+  const note = Silence({ since, stop: async () => void (stops += 1) });
+  expect(renderToStaticMarkup(note)).toContain(`nothing since ${new Date(since).toLocaleTimeString()}`);
+  for (const { props } of buttons(note)) props.onClick?.();
+  expect(stops).toBe(1);
 });
 
 test("of code that waits the call inside of it is shown, which is what the decision is about", () => {

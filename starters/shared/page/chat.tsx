@@ -41,9 +41,7 @@ export function Chat({ name, greeting, suggestions }: ChatProps) {
           <Approval key={asked.callId} asked={asked} approve={approve} reject={reject} />
         ))}
         {status === "recovering" && <p className="note">Interrupted; it goes on in a moment.</p>}
-        {silentSince !== undefined && (
-          <p className="note">The model has said nothing for a while. It may be thinking.</p>
-        )}
+        {silentSince !== undefined && <Silence since={silentSince} stop={stop} />}
         <p role="alert">{connectionError ?? error}</p>
         <div ref={end} />
       </section>
@@ -58,6 +56,23 @@ export function Chat({ name, greeting, suggestions }: ChatProps) {
         )}
       </form>
     </main>
+  );
+}
+
+interface SilenceProps {
+  since: number;
+  stop: () => Promise<unknown>;
+}
+
+/** No error: reasoning models may be silent for minutes. */
+export function Silence({ since, stop }: SilenceProps) {
+  return (
+    <p className="note" role="status">
+      The model has said nothing since {new Date(since).toLocaleTimeString()}. It may be thinking.{" "}
+      <button type="button" onClick={() => void stop()}>
+        Stop
+      </button>
+    </p>
   );
 }
 

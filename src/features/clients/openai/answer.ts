@@ -29,6 +29,8 @@ export interface TokenCounts {
 
 export interface AnswerEvents {
   text(delta: string): boolean;
+  /** The model has said nothing since then. An answer that is sent as a whole has no way to say it. */
+  silent?(sinceMs: number): boolean;
   done(end: AnswerEnd): void;
   failed(errorText: string): void;
 }
@@ -58,6 +60,10 @@ export class AnswerReader implements PlainSink {
       this.#calls.delete(id);
     }
     return true;
+  }
+
+  silent(sinceMs: number): boolean {
+    return this.#events.silent?.(sinceMs) ?? true;
   }
 
   end(): void {

@@ -75,6 +75,10 @@ export class CompletionStream implements AnswerEvents {
     return this.#send({ content: delta }, null);
   }
 
+  silent(sinceMs: number): boolean {
+    return this.#reply.silent(sinceMs);
+  }
+
   done({ calls, tokens }: AnswerEnd): void {
     if (calls.length > 0) {
       this.#send({ tool_calls: calls.map((call, index) => ({ index, ...encodeCall(call) })) }, null);

@@ -12,6 +12,11 @@ export class EventReply extends TextStream {
     return this.write(eventText(data, name));
   }
 
+  /** A comment of server-sent events: the API has no event for it, and readers skip it. */
+  silent(sinceMs: number): boolean {
+    return this.write(`: The model has said nothing since ${new Date(sinceMs).toISOString()}.\n\n`);
+  }
+
   end(last = ""): void {
     this.close(last);
   }

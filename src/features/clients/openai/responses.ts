@@ -114,6 +114,10 @@ export class ResponseStream implements AnswerEvents {
     return this.#send("response.output_text.delta", { ...this.#place, delta, logprobs: [] });
   }
 
+  silent(sinceMs: number): boolean {
+    return this.#reply.silent(sinceMs);
+  }
+
   done(end: AnswerEnd): void {
     const text = this.#text;
     if (text !== "") {

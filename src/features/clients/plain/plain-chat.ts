@@ -104,6 +104,10 @@ export class PlainChat implements TurnListener {
     for (const reader of this.#readersOf(turn)) reader.chunk(body);
   }
 
+  silent(turn: TurnView, sinceMs: number): void {
+    for (const reader of this.#readersOf(turn)) reader.silent(sinceMs);
+  }
+
   messageUpdated(message: UIMessage): void {
     for (const reader of this.#readers) if (reader.messageId === message.id) reader.catchUp(message);
   }
@@ -234,6 +238,8 @@ export class PlainChat implements TurnListener {
     reader.follow(turn.requestId, turn.messageId);
     const replay = this.services.turns.replay(turn.requestId);
     for (const { body } of replay?.chunks ?? []) reader.chunk(body);
+    const silence = this.services.turns.silent();
+    if (silence?.turn.requestId === turn.requestId) reader.silent(silence.sinceMs);
     if (reader.isOpen) this.#readers.add(reader);
   }
 

@@ -10,11 +10,16 @@ export interface PlainSink {
   /** Writes one UI message chunk, given as JSON. False: the client is gone. */
   chunk(body: string): boolean;
   end(): void;
+  /** Says in the client's own way that the model has said nothing since then. Without it a data part says so. */
+  silent?(sinceMs: number): boolean;
   /** Ends the answer with plain words for a person. */
   fail(errorText: string): void;
 }
 
 const TOOL_CHUNK = '{"type":"tool-';
+
+/** The data part of a silence. It is transient: clients hand it to `onData` and keep nothing of it. */
+const SILENCE_CHUNK = "data-silence";
 
 export class PlainReader extends OtherClient {
   readonly #sink: PlainSink;
@@ -76,6 +81,15 @@ export class PlainReader extends OtherClient {
     // A client adds to the message it shows; the id of another would make it repeat what it has.
     if (this.#hasStarted && body.startsWith('{"type":"start"')) return;
     this.#send(body);
+  }
+
+  /** Sends that the model has said nothing since then: a status, which is no part of the message. */
+  silent(sinceMs: number): void {
+    if (this.#isOver) return;
+    const isSent =
+      this.#sink.silent?.(sinceMs) ??
+      this.#sink.chunk(JSON.stringify({ type: SILENCE_CHUNK, data: { since: sinceMs }, transient: true }));
+    if (!isSent) this.cut();
   }
 
   /** Sends chunks that are not of the stream. */
