@@ -6,11 +6,10 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { WRANGLER_FILES } from "../../framework/config/read-wrangler.ts";
 import { isVirtualEntry } from "../../framework/config/diagnose-config.ts";
 import { createThinkProject } from "../../framework/project/project.ts";
-import { CommandError, type CliContext } from "../cli-context.ts";
+import { CommandError, type CliContext, type CliTerminal } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
 import { mergedPackage, packageName, projectFiles, randomProjectName } from "../init/new-project.ts";
-import { askForProject } from "../init/questions.ts";
-import { DEFAULT_STARTER, listStarters, starterFiles } from "../init/starters.ts";
+import { DEFAULT_STARTER, listStarters, starterFiles, type Starter } from "../init/starters.ts";
 import { isBelow, requireBelow, writeNew } from "../init/write-files.ts";
 import { viteConfigOf, viteConfigText } from "../load-project.ts";
 import { withProgress } from "../progress.ts";
@@ -66,7 +65,7 @@ async function fromStarter(root: string, parsed: ParsedArguments, context: CliCo
   const files = projectFiles(starterFiles(context.place.startersFolder, template), {
     name: packageName(parsed.text("name") ?? basename(folder)),
     everthink: parsed.text("package") ?? `^${context.place.version}`,
-    ...(routePrefix !== undefined && { routePrefix })
+    routePrefix
   });
   const plan: InitPlan = { directory, template, files: [...files.keys()].toSorted(), kept: [] };
   if (parsed.flag("dry-run")) return showPlan(plan, parsed, context);
@@ -97,7 +96,7 @@ async function intoProject(folder: string, parsed: ParsedArguments, context: Cli
   const everthink = parsed.text("package") ?? `^${context.place.version}`;
   const name = packageName(parsed.text("name") ?? basename(folder));
   const starter = starterFiles(context.place.startersFolder, DEFAULT_STARTER);
-  const all = projectFiles(starter, { name, everthink, ...(routePrefix !== undefined && { routePrefix }) });
+  const all = projectFiles(starter, { name, everthink, routePrefix });
   const added = new Map([...all].filter(([path]) => !existsSync(join(folder, path))));
   const kept = [...all.keys()].filter((path) => path !== "package.json" && !added.has(path));
   requireBelow(folder, ["package.json", ...added.keys()]);
@@ -178,4 +177,38 @@ async function install(folder: string, context: CliContext): Promise<boolean> {
   if (code === 0) note(`Installed in ${((Date.now() - begin) / 1000).toFixed(0)} s.`);
   else note(`npm install failed; run it yourself:\n${errors.trim().split("\n").slice(-5).join("\n")}`);
   return code === 0;
+}
+
+interface ProjectChoice {
+  readonly directory: string | undefined;
+  readonly template: string | undefined;
+}
+
+interface ProjectQuestion {
+  readonly given: ProjectChoice;
+  readonly fallback: string;
+  readonly starters: readonly Starter[];
+}
+
+/** The answers of a user at a terminal; undefined when the user gave up. */
+async function askForProject(
+  { given, fallback, starters }: ProjectQuestion,
+  { input, output }: Pick<CliTerminal, "input" | "output">
+): Promise<ProjectChoice | undefined> {
+  const { cancel, intro, isCancel, select, text } = await import("@clack/prompts");
+  const place = { input, output };
+  intro("everthink", place);
+  const directory =
+    given.directory ?? (await text({ message: "Where?", placeholder: fallback, defaultValue: fallback, ...place }));
+  if (isCancel(directory)) {
+    cancel("Nothing was made.", place);
+    return undefined;
+  }
+  const options = starters.map(({ name, title }) => ({ value: name, label: name, hint: title }));
+  const template = given.template ?? (await select({ message: "Which starter?", options, ...place }));
+  if (isCancel(template)) {
+    cancel("Nothing was made.", place);
+    return undefined;
+  }
+  return { directory, template };
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 import { afterAll, describe, expect, test } from "vitest";
-import { classMembers } from "./class-members.ts";
+import { classMembers } from "./own-declarations.ts";
 import { planProject } from "./migrate-project.ts";
 import { isWholeMigration } from "./migrate.ts";
 import { OTHER_CALLS } from "./other-calls.ts";

@@ -8,7 +8,7 @@ import { parseAst } from "rolldown/parseAst";
 import { afterAll, describe, expect, test } from "vitest";
 import { generateThinkTypes } from "../generate/declarations.ts";
 import { discoverThinkApp } from "../manifest/discover.ts";
-import { exportedNames } from "./exported-names.ts";
+import { exportedNames } from "./own-declarations.ts";
 import { planProject } from "./migrate-project.ts";
 import { formatMigration, isWholeMigration, migrate, migrationValue, unifiedDifference } from "./migrate.ts";
 import { rewriteModule } from "./rewrite-module.ts";

@@ -7,8 +7,7 @@ import { pathToFileURL } from "node:url";
 import { countText } from "../../util/counts.ts";
 import { unifiedDiff } from "../../util/diff.ts";
 import { errorTable, ThinkError } from "../../util/errors.ts";
-import { classMembers } from "./class-members.ts";
-import { exportedNames } from "./exported-names.ts";
+import { classMembers, exportedNames } from "./own-declarations.ts";
 import { planProject, type ProjectInit, type ProjectPlan } from "./migrate-project.ts";
 import { tryObjects, type ObjectResult } from "./object-data.ts";
 

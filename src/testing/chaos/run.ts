@@ -81,12 +81,7 @@ async function playAloud(scenario: Scenario, disturbance: Disturbance): Promise<
 
 function openStage(scenario: Scenario, disturbance: Disturbance): Stage {
   const { agent, exports, env, seed, watchers = 1 } = scenario;
-  const host = createTestHost({
-    agents: { [agent.name]: agent },
-    ...(exports && { exports }),
-    ...(env && { env }),
-    ...(seed !== undefined && { seed })
-  });
+  const host = createTestHost({ agents: { [agent.name]: agent }, exports, env, seed });
   const object = { host, agent, name: OBJECT_NAME };
   const path = `/agents/${kebabCase(agent.name)}/${OBJECT_NAME}`;
   const stage = new Stage({ object, path, disturbance, watchers });

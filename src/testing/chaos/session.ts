@@ -139,7 +139,7 @@ export class ChaosSession {
           continue;
         }
       }
-      const isIdle = await this.#stage.isEverybodyIdle();
+      const isIdle = await this.#stage.areClientsIdle();
       if (deaths !== this.#stage.deaths) continue;
       if (isIdle && goal.isReached(this.#client)) return;
       if (isIdle && sends < SENDS_PER_DEATH) {

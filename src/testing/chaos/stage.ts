@@ -134,7 +134,7 @@ export class Stage {
       const who = index === 0 ? "the user's tab" : `watching tab ${index}`;
       this.viewProblems.push(`after ${name}, ${who} shows ${show(messages)} instead of ${show(stored)}`);
     }
-    this.noteFacts(stored);
+    this.noteStored(stored);
     const interrupted = new Set(this.#interrupted.keys());
     this.steps.push({ name, messages: normalMessages(stored, { interrupted }), ids: stored.map(({ id }) => id) });
   }
@@ -170,7 +170,7 @@ export class Stage {
   }
 
   /** Asks every client to ask. Time passes only in the sense that the process may die. */
-  async isEverybodyIdle(): Promise<boolean> {
+  async areClientsIdle(): Promise<boolean> {
     const { deaths } = this;
     for (const client of this.clients) client.ask();
     await this.settle();
@@ -196,7 +196,7 @@ export class Stage {
   }
 
   /** Records go when they are no longer needed, so they are looked at after each step. */
-  noteFacts(stored: readonly UIMessage[]): void {
+  noteStored(stored: readonly UIMessage[]): void {
     const { settled, historyProblems } = readStoredTurns(this.object);
     for (const problem of historyProblems) this.#historyProblems.add(problem);
     for (const [turn, outcomes] of settled) {

@@ -1,6 +1,5 @@
 // One object in memory: from its constructor until it is evicted, reset or killed. Events start one at a time in order of
 // arrival, never while blockConcurrencyWhile holds the gate; started ones interleave wherever they await.
-import { BlockQueue } from "./block-queue.ts";
 import type { Engine } from "./engine.ts";
 import { ObjectEvicted, ObjectGone, ObjectReset, ProcessDied } from "./errors.ts";
 import { createObjectState } from "./object-state.ts";
@@ -250,4 +249,40 @@ function blockedTooLong(): Error {
     "A call to blockConcurrencyWhile() in a Durable Object waited for too long. The call was canceled and the " +
     "Durable Object was reset.";
   return resetError(Object.assign(new Error(text), { overloaded: true }));
+}
+
+/**
+ * The order of the activation's blockConcurrencyWhile callbacks. None runs inside its caller's own turn. One asked for while
+ * another is due but not begun waits for it to end; one asked for while another runs is nested and starts at once.
+ */
+class BlockQueue {
+  readonly #inNextTurn: (run: () => void) => void;
+  #running = 0;
+  #isDue = false;
+  #siblings: (() => void)[] = [];
+
+  constructor(inNextTurn: (run: () => void) => void) {
+    this.#inNextTurn = inNextTurn;
+  }
+
+  add(start: () => void): void {
+    if (this.#running === 0 && this.#isDue) this.#siblings.push(start);
+    else this.#begin(start);
+  }
+
+  finished(): void {
+    this.#running--;
+    if (this.#running > 0) return;
+    const next = this.#siblings.shift();
+    if (next !== undefined) this.#begin(next);
+  }
+
+  #begin(start: () => void): void {
+    this.#isDue = true;
+    this.#inNextTurn(() => {
+      this.#isDue = false;
+      this.#running++;
+      start();
+    });
+  }
 }

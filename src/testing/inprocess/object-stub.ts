@@ -23,7 +23,7 @@ export function objectStub(init: StubInit): object {
   let boundResets: number | undefined;
   const options = () => {
     boundResets ??= target.resets;
-    return { expectedResets: boundResets, ...(start === undefined ? {} : { start }) };
+    return { expectedResets: boundResets, start };
   };
   const use = (path: string[], args: unknown[] | undefined) =>
     pipelined(

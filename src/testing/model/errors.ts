@@ -55,7 +55,7 @@ export class ScriptUnfinishedError extends ThinkError {
 /** The script cannot be played as written. */
 export class ScriptError extends ThinkError {
   constructor(message: string, hint?: string) {
-    super({ code: "script-invalid", message, ...(hint === undefined ? {} : { hint }) });
+    super({ code: "script-invalid", message, hint });
   }
 }
 

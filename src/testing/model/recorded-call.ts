@@ -1,6 +1,5 @@
 // One call of the model, as a test sees it afterwards: everything the agent sent, frozen, without the abort signal.
 // The prompt types cover both specifications; where they differ (file data, tool outputs) a field is `unknown`.
-import { frozenCopy } from "./frozen-copy.ts";
 
 export type PromptPart =
   | { readonly type: "text"; readonly text: string; readonly providerOptions?: unknown }
@@ -130,4 +129,38 @@ function lastUserText(prompt: readonly PromptMessage[]): string {
 function withoutUndefined<T extends object>(value: T): Partial<T> {
   // Removing keys whose value is undefined leaves a partial of the same type.
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
+}
+
+/**
+ * A deep copy that cannot be changed: a recorded call shows what the model was asked at that moment. Bytes, dates and URLs are copied but cannot be frozen; functions and other
+ * class instances are kept as they are.
+ */
+function frozenCopy<T>(value: T): T {
+  // The copy has the same shape as the value; TypeScript cannot follow that through the recursion.
+  return copy(value, new Map()) as T;
+}
+
+function copy(value: unknown, seen: Map<object, unknown>): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const known = seen.get(value);
+  if (known !== undefined) return known;
+  if (value instanceof Uint8Array) return value.slice();
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof URL) return new URL(value);
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    seen.set(value, list);
+    for (const item of value) list.push(copy(item, seen));
+    return Object.freeze(list);
+  }
+  if (!isPlain(value)) return value;
+  const record: Record<string, unknown> = {};
+  seen.set(value, record);
+  for (const [key, item] of Object.entries(value)) record[key] = copy(item, seen);
+  return Object.freeze(record);
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }

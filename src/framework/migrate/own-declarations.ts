@@ -1,6 +1,6 @@
-// The members of a class of this package with those it inherits, read off the package's declarations: through re-exports and
-// the files that a build splits them into.
-import { existsSync, readFileSync } from "node:fs";
+// What modules of this package export, and the members of its classes with those they inherit, read off the package's
+// declarations: through re-exports and the files that a build splits them into.
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isObject } from "../../util/json.ts";
 import { listOf, memberName, identifierOf, textIn, type Node } from "./syntax.ts";
@@ -12,7 +12,24 @@ const DURABLE_OBJECT = ["ctx", "env", "fetch", "alarm", "webSocketMessage", "web
 /** Of every object. */
 const OBJECT = ["constructor", "toString", "hasOwnProperty", "valueOf"];
 
-/** Undefined where they cannot all be found: then nothing can be said about a member. */
+/** Names that a module exports. Undefined for a file that is not there: the package is not built. */
+export function exportedNames(file: string, parse: ParseModule): ReadonlySet<string> | undefined {
+  if (!existsSync(file) || !statSync(file).isFile()) return undefined;
+  return new Set(bodyOf(parse(readFileSync(file, "utf8"), "dts")).flatMap(namesOf));
+}
+
+function namesOf(statement: Node): string[] {
+  if (statement["type"] === "ExportDefaultDeclaration") return ["default"];
+  if (statement["type"] !== "ExportNamedDeclaration") return [];
+  const { declaration } = statement;
+  const exported = listOf(statement, "specifiers").map((one) => one["exported"]);
+  // Of `export class A` and `export const a, b`.
+  const several = listOf(declaration, "declarations");
+  const declared = several.length > 0 ? several : isObject(declaration) ? [declaration] : [];
+  return [...exported, ...declared.map((one) => one["id"])].map((one) => identifierOf(one) || (textIn(one) ?? ""));
+}
+
+/** The members of a class. Undefined where they cannot all be found: then nothing can be said about a member. */
 export function classMembers(file: string, name: string, parse: ParseModule): ReadonlySet<string> | undefined {
   if (!existsSync(file)) return undefined;
   const body = bodyOf(parse(readFileSync(file, "utf8"), "dts"));
