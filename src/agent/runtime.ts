@@ -109,7 +109,7 @@ export class AgentRuntime implements AgentCore, Services {
     this.#alarms = processAlarms(process, init.env);
     this.alarm = openAlarm(ctx.storage, {
       failed: (error) => console.error(`${this.storageLabel}: the alarm could not be changed:`, error),
-      ...(this.#alarms && { shared: { alarms: this.#alarms, now: () => clock.now() } })
+      shared: this.#alarms && { alarms: this.#alarms, now: () => clock.now() }
     });
     this.sockets = openSockets(ctx);
     this.lifecycle = openLifecycle(ctx, clock);
@@ -133,7 +133,7 @@ export class AgentRuntime implements AgentCore, Services {
       now: () => clock.now(),
       arm: (at) => this.#arm(at),
       firingConsumes: !this.identity.isFacet,
-      ...(this.#alarms && { knownDelayMs: KNOWN_DELAY_MS })
+      knownDelayMs: this.#alarms && KNOWN_DELAY_MS
     });
     this.quarantine = openQuarantine(
       this.sql,

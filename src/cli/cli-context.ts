@@ -42,7 +42,7 @@ export interface CliContext {
 /** Anything a command explains by itself; printed without a stack. */
 export class CommandError extends ThinkError {
   constructor(message: string, hint?: string) {
-    super({ code: "command-failed", message, ...(hint !== undefined && { hint }) });
+    super({ code: "command-failed", message, hint });
   }
 }
 

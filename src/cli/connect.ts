@@ -18,7 +18,7 @@ export function localManifest(parsed: ParsedArguments, { cwd }: CliContext): Rou
   try {
     const root = resolve(cwd, parsed.text("root") ?? ".");
     const routePrefix = routePrefixOf(parsed, root);
-    return createThinkProject({ root, ...(routePrefix !== undefined && { routePrefix }) }).manifest;
+    return createThinkProject({ root, routePrefix }).manifest;
   } catch {
     // No project here: the command may still name an agent of a server.
     return discoverThinkApp({ files: [] });

@@ -28,8 +28,8 @@ export async function loadProject(
   return createThinkProject({
     root,
     isConfigMerged: usesMergedConfig(root),
-    ...(parse !== undefined && { parse }),
-    ...(routePrefix !== undefined && { routePrefix }),
+    parse,
+    routePrefix,
     ...view
   });
 }
@@ -82,8 +82,8 @@ export function entryOptionsOf(root: string): EntryOptions {
   const [agent, name] = ["agent", "name"].map((field) => literalOption(given, field));
   const found = { authorize, messengers: agent };
   return {
-    ...(authorize !== undefined && { authorize }),
-    ...(agent !== undefined && { messengers: { agent, ...(name !== undefined && { name }) } }),
+    authorize,
+    messengers: agent === undefined ? undefined : { agent, name },
     unread: (["authorize", "messengers"] as const).filter(
       (option) => found[option] === undefined && new RegExp(`\\b${option}\\b`).test(options)
     )

@@ -37,8 +37,8 @@ export function describeTools(tools: ClientTools | undefined): ClientToolDescrip
   if (tools === undefined) return undefined;
   return Object.entries(tools).map(([name, { description, parameters }]) => ({
     name,
-    ...(description !== undefined && { description }),
-    ...(parameters !== undefined && { parameters })
+    description,
+    parameters
   }));
 }
 

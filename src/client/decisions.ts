@@ -30,7 +30,7 @@ export async function sendDecision(
   { executionId, question, isApproved, reason }: SentDecision
 ): Promise<Decided> {
   const { inputHash, seq } = question;
-  const named = { ...(inputHash !== undefined && { inputHash }), ...(seq !== undefined && { seq }) };
+  const named = { inputHash, seq };
   let isRepeated = false;
   const onRepeat = () => {
     isRepeated = true;

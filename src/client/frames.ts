@@ -292,7 +292,7 @@ export const clientFrames = {
       id: requestId,
       init: {
         method: "POST",
-        body: JSON.stringify({ ...body, messages, trigger, ...(clientTools && { clientTools }) })
+        body: JSON.stringify({ ...body, messages, trigger, clientTools })
       }
     }),
   cancel: (id: string) => JSON.stringify({ type: "cf_agent_chat_request_cancel", id }),

@@ -320,7 +320,7 @@ export class ThinkClient<Agent = unknown> {
   #request(plan: PlannedRequest, body?: Readonly<Record<string, unknown>>): Promise<TurnEnd> {
     const clientTools = describeTools(this.#settings.tools);
     return this.#conversation.request(plan, {
-      ...(clientTools && { clientTools }),
+      clientTools,
       body: { ...this.#settings.body, ...body }
     });
   }

@@ -33,7 +33,7 @@ export class TurnParts {
   get asked(): Pick<TurnPart, "maxSteps" | "modelHint"> {
     const maxSteps = this.#parts.find((part) => part.maxSteps !== undefined)?.maxSteps;
     const modelHint = this.#parts.find((part) => part.modelHint !== undefined)?.modelHint;
-    return { ...(maxSteps !== undefined && { maxSteps }), ...(modelHint !== undefined && { modelHint }) };
+    return { maxSteps, modelHint };
   }
 
   get resultReaders(): ResultReader[] {

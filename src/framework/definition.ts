@@ -129,7 +129,7 @@ export type DefinedAgentClass = new (ctx: DurableObjectState, env: unknown) => T
 
 export class AgentDefinitionError extends ThinkError {
   constructor(message: string, hint?: string) {
-    super({ code: "agent-definition", message, ...(hint !== undefined && { hint }) });
+    super({ code: "agent-definition", message, hint });
   }
 }
 

@@ -41,7 +41,7 @@ export class CallIds {
 
   /** The id of a new call. */
   issue(call: NewCall): string {
-    const id = this.#isToldAgain(call) ? call.given : this.#unused(call.given);
+    const id = this.#isRepeated(call) ? call.given : this.#unused(call.given);
     this.#taken.add(id);
     if (call.isProviders) this.#providers.set(id, call.toolName);
     this.#newest.set(keyOf(call.given), id);
@@ -53,7 +53,7 @@ export class CallIds {
     return this.#newest.get(keyOf(given)) ?? (isUsable(given) && this.#taken.has(given) ? given : undefined);
   }
 
-  #isToldAgain(call: NewCall): call is NewCall & { readonly given: string } {
+  #isRepeated(call: NewCall): call is NewCall & { readonly given: string } {
     const { given, toolName, isProviders } = call;
     return isProviders && isUsable(given) && this.#providers.has(given) && this.#providers.get(given) === toolName;
   }

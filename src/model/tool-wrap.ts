@@ -111,10 +111,10 @@ class WatchedCall {
       const plan = await this.#plan();
       const output = plan.runs ? await lastValue(await this.#run(plan.input)) : plan.output;
       const kept = this.#kept(output);
-      await this.#tell({ success: true, output });
+      await this.#report({ success: true, output });
       return kept;
     } catch (error) {
-      await this.#tell({ success: false, error });
+      await this.#report({ success: false, error });
       throw keptToolError(error);
     }
   }
@@ -135,14 +135,14 @@ class WatchedCall {
         yield this.#kept(output);
       }
       isDone = true;
-      await this.#tell({ success: true, output });
+      await this.#report({ success: true, output });
     } catch (error) {
       isDone = true;
-      await this.#tell({ success: false, error });
+      await this.#report({ success: false, error });
       throw keptToolError(error);
     } finally {
       // The reader left in the middle, as the SDK does when the turn is aborted.
-      if (!isDone) await this.#tell({ success: false, error: abandoned(this.#call.abortSignal) });
+      if (!isDone) await this.#report({ success: false, error: abandoned(this.#call.abortSignal) });
     }
   }
 
@@ -189,10 +189,10 @@ class WatchedCall {
     return this.#setup.run(input, this.#setup.options);
   }
 
-  async #tell(end: { success: true; output: unknown } | { success: false; error: unknown }): Promise<void> {
+  async #report(end: { success: true; output: unknown } | { success: false; error: unknown }): Promise<void> {
     const { after, log = console.error } = this.#setup.watch;
-    if (after === undefined || this.#isTold) return;
-    this.#isTold = true;
+    if (after === undefined || this.#isReported) return;
+    this.#isReported = true;
     const durationMs = this.#executed === undefined ? 0 : this.#now() - this.#executed.startedAt;
     const executed = this.#executed === undefined ? {} : { executedInput: this.#executed.input };
     try {
@@ -201,7 +201,7 @@ class WatchedCall {
       log(`afterToolCall failed for "${this.#call.toolName}"; the turn goes on.`, error);
     }
   }
-  #isTold = false;
+  #isReported = false;
 
   #now(): number {
     return (this.#setup.watch.now ?? Date.now)();

@@ -53,7 +53,7 @@ export function postedMessages({ store, turns, transcript, ids }: PostedMessages
         // The same JSON; the SDK's type also knows what each kind of part holds.
         input: append as readonly unknown[] as readonly UIMessage[],
         changesStored: update.length > 0 || edit !== undefined,
-        ...(parentMessageId !== undefined && { parentMessageId }),
+        parentMessageId,
         clientShows:
           isOdd || parentMessageId !== undefined
             ? "different"

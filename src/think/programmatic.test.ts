@@ -442,7 +442,7 @@ describe("chat", () => {
     const notes = new Notes();
     await programmatic.chat("Hi", notes);
     expect(last()).toMatchObject({ trigger: "rpc", clientTools: [] });
-    expect(last()).not.toHaveProperty("body");
+    expect(last()?.body).toBeUndefined();
     const onClientToolCall = () => 1;
     await programmatic.chat("Hi", notes, { clientTools: [{ name: "mine" }], body: { x: 1 }, onClientToolCall });
     const clientTools = [{ name: "mine", description: null, parameters: null }];

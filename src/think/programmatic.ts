@@ -227,7 +227,7 @@ export class Programmatic {
       ...sharedAdmission(options),
       requestId: ids.next(),
       trigger: "programmatic",
-      ...(body !== undefined && { body }),
+      body,
       clientTools: turns.clientTools
     };
   }
@@ -235,7 +235,7 @@ export class Programmatic {
   /** A text asked again under its key, after the first turn failed, is the same message. */
   #inputOptions({ channel }: TurnOptions, key: string | undefined): { newId: () => string; channel?: string } {
     const newId = key === undefined ? () => this.#host.ids.next() : () => `question-${key}`;
-    return { newId, ...(channel !== undefined && { channel }) };
+    return { newId, channel };
   }
 }
 
@@ -256,11 +256,7 @@ function turnResult({ result, outcome }: Ended, continuation: boolean): TurnResu
 }
 
 function sharedAdmission({ signal, body, channel }: TurnOptions): Pick<Admission, "signal" | "body" | "channel"> {
-  return {
-    ...(signal !== undefined && { signal }),
-    ...(body !== undefined && { body }),
-    ...(channel !== undefined && { channel })
-  };
+  return { signal, body, channel };
 }
 
 function underKey(key: string | undefined): Pick<Admission, "idempotencyId"> {

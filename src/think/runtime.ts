@@ -161,7 +161,7 @@ export class ThinkRuntime {
       typeof messages === "function" ? await messages(structuredClone([...transcript.messages()])) : messages;
     const checked = checkMessages(given);
     if (checked.length === 0) return;
-    const isAdded = transcript.add(checked, { ...chain, ...(idempotencyId !== undefined && { idempotencyId }) });
+    const isAdded = transcript.add(checked, { ...chain, idempotencyId });
     if (isAdded && broadcast && turns.streaming() === undefined) transcript.announce();
   }
 
@@ -406,5 +406,5 @@ function connectionOf(origin: unknown): Connection | undefined {
 /** What the provider counted is the one number that says when to compact. */
 function noteUsage(session: Session, messageId: string, { inputTokens, outputTokens }: CountedTokens): void {
   if (inputTokens === undefined) return;
-  session.noteUsage({ messageId, inputTokens, ...(outputTokens !== undefined && { outputTokens }) });
+  session.noteUsage({ messageId, inputTokens, outputTokens });
 }

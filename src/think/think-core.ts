@@ -280,7 +280,7 @@ export abstract class ThinkCore<
     body?: Record<string, unknown>,
     options: Pick<SaveMessagesOptions, "signal" | "idempotencyKey"> = {}
   ): Promise<SaveMessagesResult> {
-    const given = { ...options, ...(body !== undefined && { body }) };
+    const given = { ...options, body };
     return changing(this).startTurn((turns) => turns.continueLastTurn(given));
   }
 

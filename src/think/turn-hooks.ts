@@ -262,7 +262,7 @@ export class UserTurnHooks implements TurnHooks {
       message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
       continuation: isContinuation(turn),
       status,
-      ...(error !== undefined && { error }),
+      error,
       attachments
     };
     // Called again after a crash: what it starts is found then.

@@ -49,8 +49,8 @@ export async function runChaos(parsed: ParsedArguments, context: CliContext): Pr
     const played = await testing.chaos({
       ...given,
       seed,
-      ...(points > 0 && { points }),
-      ...(modes !== undefined && { modes }),
+      points: points > 0 ? points : undefined,
+      modes,
       onRun: progress
     });
     return { played, text: testing.formatChaos(played) };

@@ -17,7 +17,7 @@ export async function runTypes(parsed: ParsedArguments, context: CliContext): Pr
   }
   const typesFile = parsed.text("types-file");
   const project = await loadProject(parsed, context);
-  const result = writeTypesFile(project, { isDryRun, ...(typesFile !== undefined && { typesFile }) });
+  const result = writeTypesFile(project, { isDryRun, typesFile });
   if (result.state === "foreign") {
     throw new CommandError(
       `${result.path} was not written by everthink, so it is left as it is.`,

@@ -35,7 +35,7 @@ export async function runEject(parsed: ParsedArguments, context: CliContext): Pr
   const code = ejectThinkEntry(project.manifest, {
     ...configured,
     file,
-    ...(authorize !== undefined && { authorize })
+    authorize
   });
   if (target === undefined) {
     context.stream(code);

@@ -9,8 +9,8 @@ export async function runInspect(parsed: ParsedArguments, context: CliContext): 
   const environment = parsed.text("env");
   const allowNonVirtualMain = parsed.flag("allow-non-virtual-main");
   const project = await loadProject(parsed, context, {
-    ...(environment !== undefined && { environment }),
-    ...(allowNonVirtualMain !== undefined && { allowNonVirtualMain })
+    environment,
+    allowNonVirtualMain
   });
   context.print(parsed.flag("json") ? JSON.stringify(asJson(project), null, 2) : asText(project));
   return project.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;

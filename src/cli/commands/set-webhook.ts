@@ -32,7 +32,7 @@ export async function runSetWebhook(parsed: ParsedArguments, context: CliContext
     string
   ];
   const apiUrl = context.environment["TELEGRAM_API_BASE_URL"];
-  const set = setTelegramWebhook({ token, url, secretToken, ...(apiUrl && { apiUrl }) });
+  const set = setTelegramWebhook({ token, url, secretToken, apiUrl });
   await withProgress("Asking Telegram", context, set);
   context.print(`Telegram sends the bot's messages to ${url}`);
   return 0;

@@ -28,7 +28,7 @@ import type {
 import { channelErrors } from "./errors.ts";
 import type { Channels } from "./feature.ts";
 import { appendPart } from "./paragraphs.ts";
-import { decidedApprovals, LISTED_DECISIONS } from "../inspection/inspection-approvals.ts";
+import { listDecidedApprovals, LISTED_DECISIONS } from "../inspection/inspection-approvals.ts";
 import type { DecidedApproval } from "../inspection/views.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ActionMembers } from "../actions/capability.ts";
@@ -172,7 +172,7 @@ export class ChannelRuntime {
     for (let from = 0; from < toolCallIds.length; from += LISTED_DECISIONS) {
       const callIds = new Set(toolCallIds.slice(from, from + LISTED_DECISIONS));
       // Newest first: the newest of one call is its outcome.
-      for (const one of decidedApprovals(this.#services, { callIds }).toReversed()) decided.set(one.callId, one);
+      for (const one of listDecidedApprovals(this.#services, { callIds }).toReversed()) decided.set(one.callId, one);
     }
     return toolCallIds.map((callId) => outcomeOf(decided.get(callId)));
   }

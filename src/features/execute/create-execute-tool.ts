@@ -20,7 +20,7 @@ import {
   type LogEntry,
   type Snippet
 } from "./execution-store.ts";
-import { DEFINITION, executionsIn, openExecute, type OpenExecutions, type UnboundDefinition } from "./feature.ts";
+import { DEFINITION, findExecutions, openExecute, type OpenExecutions, type UnboundDefinition } from "./feature.ts";
 import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
 import { executorRunner, isolateRunner, type CodeExecutor } from "./runner.ts";
 import { isFileSystem, StateConnector } from "./state-connector.ts";
@@ -238,7 +238,7 @@ class RuntimeHandle implements ExecuteRuntime {
     const agent = this.#agent ?? getCurrentAgent().agent;
     if (!agent) throw new ExecuteDefinitionError("Code can only be executed by an agent: no agent is running.");
     servicesOf(agent).features.adopt([this]);
-    const open = executionsIn(agent);
+    const open = findExecutions(agent);
     if (!open) throw new ExecuteDefinitionError("Code execution could not be opened; the log says why.");
     return open;
   }

@@ -19,7 +19,7 @@ import {
   type Executions
 } from "./executions.ts";
 import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
-import { askedWith, pendingCall, questionOf, questionProblem } from "./question.ts";
+import { findQuestion, pendingCall, questionOf, questionProblem } from "./question.ts";
 import { encodeValue } from "./value-codec.ts";
 
 export interface ExecutionDecision extends ApprovalDecision {
@@ -139,7 +139,7 @@ export class ExecutionApprovals {
     // A repetition of a decision that is at work waits for what comes of it.
     await this.#passesEnded(id);
     const { store } = this.#executions;
-    const found = askedWith(store.log(id), decision.inputHash);
+    const found = findQuestion(store.log(id), decision.inputHash);
     const execution = store.find(id);
     if (!found || found.state === "waits" || !execution) return undefined;
     const { entry, state } = found;
@@ -277,7 +277,7 @@ function isPending({ state }: LogEntry): boolean {
 
 /** Of the calls that wait: the one that the decision names, else the first. */
 function entryOf(waiting: readonly LogEntry[], { seq, inputHash }: ExecutionDecision): LogEntry | undefined {
-  const named = inputHash === undefined ? undefined : askedWith(waiting, inputHash)?.entry;
+  const named = inputHash === undefined ? undefined : findQuestion(waiting, inputHash)?.entry;
   return (seq === undefined && named) || waiting.find((one) => seq === undefined || one.seq === seq);
 }
 

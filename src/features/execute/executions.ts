@@ -17,7 +17,7 @@ import { ConnectorCatalog } from "./catalog.ts";
 import { openConnectors, type Connector, type OpenConnector } from "./connector.ts";
 import { ExecutionStore, type Execution, type ExecutionPlace, type LogEntry } from "./execution-store.ts";
 import { runnableCode, type RunnableCode } from "./normalize.ts";
-import { noteText, shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
+import { noteText, showOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
 import { pendingCall, questionOf } from "./question.ts";
 import { ExecutionPass, type PassEnd } from "./pass.ts";
 import { endUnreadableRuns, UNREADABLE } from "./repair.ts";
@@ -274,7 +274,7 @@ export class Executions {
 
   /** As the model and the transcript are given it. */
   shown({ runtime }: Pick<Execution, "runtime">, outcome: ExecutionOutcome): ExecutionOutcome {
-    return shownOutcome(outcome, this.runtimes.get(runtime)?.transformResult);
+    return showOutcome(outcome, this.runtimes.get(runtime)?.transformResult);
   }
 
   pendingCalls(id: string): PendingCall[] {

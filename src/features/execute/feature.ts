@@ -32,8 +32,8 @@ interface OpenedFeature extends ExecutionsFeature {
   readonly opened: OpenExecutions;
 }
 
-/** Of an agent whose feature has joined. */
-export function executionsIn(agent: object): OpenExecutions | undefined {
+/** Finds the executions of an agent. Undefined: its feature has not joined. */
+export function findExecutions(agent: object): OpenExecutions | undefined {
   // Only this module has a feature of this name.
   return (servicesOf(agent).features.named("execute") as OpenedFeature | undefined)?.opened;
 }

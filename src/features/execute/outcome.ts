@@ -85,8 +85,8 @@ export function truncatePausedExecutionOutput<Output>(output: Output): Output {
   return { ...output, pending } as Output;
 }
 
-/** As the model is given it; `transform` takes the place of cutting a result. */
-export function shownOutcome(
+/** Makes of an outcome what the model is given; `transform` takes the place of cutting a result. */
+export function showOutcome(
   outcome: ExecutionOutcome,
   transform: (result: unknown) => unknown = truncateResult
 ): ExecutionOutcome {

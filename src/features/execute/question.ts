@@ -34,8 +34,8 @@ export interface FoundQuestion {
   readonly state: "waits" | "approved" | "rejected";
 }
 
-/** Of the calls of a run, the one that this hash was shown for; undefined: it was not asked about. */
-export function askedWith(log: readonly LogEntry[], inputHash: string): FoundQuestion | undefined {
+/** Finds the call of a run that this hash was shown for. Undefined: it was not asked about. */
+export function findQuestion(log: readonly LogEntry[], inputHash: string): FoundQuestion | undefined {
   for (const entry of log) {
     // A call that no gate asked about is asked about only after a crash.
     for (let time = entry.requiresApproval ? 0 : 1; time <= entry.askedAgain; time++) {

@@ -21,8 +21,8 @@ export interface AskedCalls {
   readonly messageId?: string | null;
 }
 
-/** Newest first; of all calls, or of those that are asked for. */
-export function decidedApprovals(services: ChatServices, of?: AskedCalls): DecidedApproval[] {
+/** Lists decisions over calls, newest first: over all calls, or over those that are asked for. */
+export function listDecidedApprovals(services: ChatServices, of?: AskedCalls): DecidedApproval[] {
   const changes = services.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
   const asked = changes.filter(({ change, why, callId, messageIds }) => {
     if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;

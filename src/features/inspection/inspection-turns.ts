@@ -23,7 +23,7 @@ import { kebabCase } from "../../util/kebab.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { InspectionMembers } from "./capability.ts";
 import { approvals } from "../approvals/capability.ts";
-import { decidedApprovals } from "./inspection-approvals.ts";
+import { listDecidedApprovals } from "./inspection-approvals.ts";
 
 /** What is read of the journal for one turn, and at a time. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
@@ -286,7 +286,7 @@ export class InspectedTurns {
   /** What was decided over the turn's calls, by call. */
   #later({ timeline, history }: FoundTurn, callIds: ReadonlySet<string>): (callId: string) => LaterDecision {
     const { messageId, requestId } = timeline;
-    const decided = decidedApprovals(this.#services, { messageId, callIds });
+    const decided = listDecidedApprovals(this.#services, { messageId, callIds });
     const decisions = new Map(decided.map((one) => [one.callId, one]));
     const stored = new Map(callsOf(this.#message(messageId ?? undefined)).map((call) => [call.callId, call]));
     const deciders = new Map(history?.deciders?.map(({ callId, decidedBy }) => [callId, decidedBy]));

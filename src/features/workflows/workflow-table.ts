@@ -88,7 +88,7 @@ export class WorkflowTable {
   insert(row: { id: string; workflow: string; metadata: string | null }): boolean {
     return this.#table.transaction(() => {
       if (this.byId(row.id)) return false;
-      this.#makeRoom();
+      this.#dropOldestSettled();
       const now = this.#now();
       this.#table.run(
         "INSERT INTO cf_workflows (id, workflow, metadata, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
@@ -190,7 +190,7 @@ export class WorkflowTable {
     return this.#table.change("DELETE FROM cf_workflows WHERE id = ?", id).changed === 1;
   }
 
-  #makeRoom(): void {
+  #dropOldestSettled(): void {
     if (!this.#isFull()) return;
     this.#table.change(
       `DELETE FROM cf_workflows WHERE seq IN (

@@ -50,7 +50,7 @@ function syntaxError(path: string, source: ModuleExports | undefined): ThinkDiag
 function exportErrors({ sourcePath }: ThinkManifestAgent, source: ModuleExports | undefined): ThinkDiagnostic[] {
   if (source === undefined || source.syntaxError !== undefined || source.exportsAllOf.length > 0) return [];
   const error = (code: string, message: string, at?: ModuleExport): ThinkDiagnostic[] => [
-    { code, severity: "error", message, path: sourcePath, ...(at && { line: at.line, column: at.column }) }
+    { code, severity: "error", message, path: sourcePath, line: at?.line, column: at?.column }
   ];
   const exports = source.exports.filter(({ name }) => name !== "className");
   const possible = exports.filter(({ kind }) => isPossible(kind));

@@ -57,7 +57,7 @@ export function discoverThinkApp(options: DiscoverOptions): ThinkManifest {
     platformRequirements: agents.flatMap((agent) => loaderOf(agent, files)),
     env: [],
     features: FEATURE_NAMES.filter((feature) => agents.some(({ features }) => features.includes(feature))),
-    ...(appEntrypoint !== undefined && { appEntrypoint: appEntrypoint.replace(/^\.?\//, "") })
+    appEntrypoint: appEntrypoint?.replace(/^\.?\//, "")
   };
 }
 
@@ -87,9 +87,9 @@ function agentAt(
       importPath: `/${path}`,
       sourcePath: path,
       kind: segments.length === 1 ? "top-level" : "sub-agent",
-      ...(segments.length > 1 && { parentId: segments.slice(0, -1).join("/") }),
+      parentId: segments.slice(0, -1).join("/") || undefined,
       features,
-      ...(skills !== undefined && { featureSources: { skills } }),
+      featureSources: skills === undefined ? undefined : { skills },
       env: []
     }
   ];

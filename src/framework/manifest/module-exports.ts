@@ -92,7 +92,7 @@ function exportOf(entry: ParsedExport, { declarations, imports, text }: ModuleSc
   if (imported !== undefined) return [{ ...at, kind: "value", from: imported }];
   const declared = declarations.get(local ?? "default") ?? declarations.get("default");
   const isNamed = name === "default" && local !== null && declared?.kind === "class";
-  return [{ ...at, kind: declared?.kind ?? "value", ...(isNamed && { declaredName: local }) }];
+  return [{ ...at, kind: declared?.kind ?? "value", declaredName: isNamed ? local : undefined }];
 }
 
 interface Declared {

@@ -70,7 +70,7 @@ function exportErrors(path: string, source: ModuleExports | undefined): ThinkDia
   if (workflowExport(exports) !== undefined) return [];
   const classes = exports.filter(({ kind }) => kind === "class");
   const at = classes[1] ?? exports[0];
-  const place = { severity: "error", path, ...(at && { line: at.line, column: at.column }) } as const;
+  const place = { severity: "error", path, line: at?.line, column: at?.column } as const;
   if (classes.length > 1) {
     const names = classes.map(({ name }) => name).join(", ");
     const message = `${path} exports ${classes.length} classes (${names}) and no default. One file is one workflow: export it as default.`;

@@ -151,8 +151,8 @@ function readManifest(
   const options = {
     files,
     root,
-    ...(routePrefix !== undefined && { routePrefix }),
-    ...(appEntry !== undefined && { appEntry })
+    routePrefix,
+    appEntry
   };
   const plain = manifest ?? discoverThinkApp(options);
   if (parse === undefined) return { manifest: plain, sources: new Map() };

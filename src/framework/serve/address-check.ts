@@ -7,7 +7,9 @@ export function requireFreeAddress(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", (error: NodeJS.ErrnoException) => reject(addressError(error.code ?? "", host, port)));
-    server.listen({ ...(host === "*" ? {} : { host }), port, exclusive: true }, () => server.close(() => resolve()));
+    server.listen({ host: host === "*" ? undefined : host, port, exclusive: true }, () =>
+      server.close(() => resolve())
+    );
   });
 }
 

@@ -102,7 +102,10 @@ function exitCode(program: string, args: readonly string[], descriptor: number):
 function readOwner(file: string): DataFolderOwner {
   try {
     const { pid, since } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-    return { ...(typeof pid === "number" ? { pid } : {}), ...(typeof since === "string" ? { since } : {}) };
+    return {
+      pid: typeof pid === "number" ? pid : undefined,
+      since: typeof since === "string" ? since : undefined
+    };
   } catch {
     return {}; // It has just been locked and not been written yet.
   }

@@ -59,8 +59,8 @@ function configText(content: RunFolderContent): string {
       settings: { htmlHandling, notFoundHandling, workerFirst },
       bodySilenceMs,
       hasAssets: build.assetFolder !== undefined,
-      ...(plugSocket === undefined ? {} : { plugSocket }),
-      ...(allowedHosts === undefined ? {} : { allowedHosts })
+      plugSocket,
+      allowedHosts
     },
     allowsPrivateNetwork
   });

@@ -107,8 +107,8 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
         frontWorker: environment.frontWorker,
         allowsPrivateNetwork: options.allowsPrivateNetwork,
         bodySilenceMs: options.bodySilenceMs,
-        ...(plug && { plugSocket: plug.socketPath }),
-        ...(options.allowedHosts && { allowedHosts: options.allowedHosts })
+        plugSocket: plug?.socketPath,
+        allowedHosts: options.allowedHosts
       }),
       host: options.host,
       port: options.port,
@@ -119,7 +119,7 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
       environment: secretEnvironment(bindings),
       heldDescriptor: lock.descriptor,
       dataFolder,
-      ...(plug && { scratchDirectory: plug.folder })
+      scratchDirectory: plug?.folder
     };
     await keepRunning({ options, environment, launch, plug, studio, limits, openFiles });
     listOpenLogs(dataFolder);
@@ -198,7 +198,7 @@ async function keepRunning(running: Running): Promise<void> {
       memoryKills,
       lastDeath: () => readLastDeath(dataFolder, Date.now()),
       keepDeath: (atMs) => keepLastDeath(dataFolder, atMs, log),
-      ...(plug && { untilPulled: (over: AbortSignal) => plug.untilPulled(over) })
+      untilPulled: plug && ((over) => plug.untilPulled(over))
     },
     { healthTimeoutMs, graceMs },
     signals

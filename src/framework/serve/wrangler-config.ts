@@ -44,7 +44,7 @@ export function readBuiltConfig(config: unknown): WorkerManifest {
     objects: objectClasses(readMigrations(fields), bound),
     bindings,
     requiredSecrets: textsIn(fieldsOf(fields.secrets).required),
-    ...(assets ? { assets } : {}),
+    assets,
     warnings
   };
 }
@@ -64,7 +64,7 @@ function readServices(fields: Fields, warnings: string[]): Binding[] {
   return listOf(fields.services).flatMap((one): Binding[] => {
     const [name, service, entrypoint] = [textOf(one.binding), textOf(one.service), textOf(one.entrypoint)];
     if (name === undefined) return [];
-    if (service === fields.name) return [{ type: "self", name, ...(entrypoint === undefined ? {} : { entrypoint }) }];
+    if (service === fields.name) return [{ type: "self", name, entrypoint }];
     warnings.push(`The binding ${name} is not available here: it is another Worker (${service ?? "unnamed"}).`);
     return [];
   });

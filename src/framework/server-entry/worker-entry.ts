@@ -45,11 +45,8 @@ type Handler = (...args: unknown[]) => unknown;
  * });
  */
 export function createThinkWorkerEntry(options: ThinkWorkerEntryOptions): ThinkWorkerEntry {
-  const manifest = {
-    agents: [],
-    ...options.manifest,
-    ...(options.routePrefix !== undefined && { routePrefix: options.routePrefix })
-  };
+  const { routePrefix = options.manifest?.routePrefix } = options;
+  const manifest = { agents: [], ...options.manifest, routePrefix };
   const router = createThinkRouter({ ...options, manifest });
   const given: unknown = options.app === undefined ? undefined : Reflect.get(options.app, "default");
   if (typeof given === "function" && isEntrypointClass(given)) return entrypointClass(given, router);

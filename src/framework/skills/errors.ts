@@ -17,7 +17,7 @@ export class SkillCompileError extends ThinkError {
       code: "skill-compile",
       message: `${script} cannot be compiled: ${reason}`,
       hint: "A script may import files of its own skill and installed packages that run in a browser.",
-      ...(cause !== undefined && { cause })
+      cause
     });
   }
 }

@@ -163,7 +163,7 @@ class ThinkPlugin {
       isConfigMerged: isConfigMerged(root),
       // The bundler shows them, with the code around them.
       reportSyntaxErrors: false,
-      ...(environment !== undefined && { environment })
+      environment
     });
     return this.#project;
   }
@@ -183,8 +183,8 @@ class ThinkPlugin {
     const { authorize, messengers } = this.#options;
     const options: GenerateOptions = {
       development: "import.meta.env.DEV",
-      ...(authorize !== undefined && { authorize: authorize.replace(/^\.?\//, "") }),
-      ...(messengers !== undefined && { messengers })
+      authorize: authorize?.replace(/^\.?\//, ""),
+      messengers
     };
     switch (name) {
       case "entry":

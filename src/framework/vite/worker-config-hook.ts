@@ -65,7 +65,7 @@ export function thinkWorkerConfig(options: WorkerConfigHookOptions = {}): (confi
       root,
       parse: parseSync,
       isConfigMerged: true,
-      ...(environment !== undefined && { environment })
+      environment
     });
     const user = selectEnvironment(wranglerConfig.parsed ?? {}, environment);
     // In place: a value that is returned would be merged list by list, and the user's entries be there twice.
