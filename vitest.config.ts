@@ -24,7 +24,7 @@ const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as 
 /** The project that is written for the original, as if `everthink migrate` had moved it. */
 const MOVED_IMPORTS: Readonly<Record<string, string>> = {
   "@cloudflare/think": source("./src/index.ts"),
-  agents: source("./src/agent/index.ts"),
+  agents: source("./src/agent-class/index.ts"),
   "agents/agent-tools": source("./src/features/agent-tools/index.ts")
 };
 const movedProject = {

@@ -4,7 +4,7 @@
 /** Without an extension: a subpath of the package. */
 export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   index: "src/index.ts",
-  agent: "src/agent/index.ts",
+  agent: "src/agent-class/index.ts",
   "agent-tools": "src/features/agent-tools/index.ts",
   core: "src/core/index.ts",
   "core/actions": "src/core/actions.ts",

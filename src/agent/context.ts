@@ -1,12 +1,11 @@
 // What is running: the current agent and, when a client caused this, its connection or request. Carried by the async
 // context, so concurrent calls never see each other's, and never carried into another agent.
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Agent } from "./agent.ts";
 import type { AgentBase } from "./agent-base.ts";
 import type { Connection } from "../host/connection.ts";
 import type { DurableScope } from "./durable-work.ts";
 
-export interface AgentContext<T = Agent> {
+export interface AgentContext<T = AgentBase> {
   agent: T | undefined;
   connection: Connection | undefined;
   request: Request | undefined;
@@ -25,25 +24,14 @@ interface Ambient {
 
 const storage = new AsyncLocalStorage<Ambient>();
 
-/**
- * The agent whose code is running, with the connection or request that caused it. All fields are `undefined` outside an
- * agent.
- *
- * @example
- * function audit(message: string) {
- *   const { agent, connection } = getCurrentAgent();
- *   console.log(agent?.name, connection?.id, message);
- * }
- */
-export function getCurrentAgent<T = Agent>(): AgentContext<T> {
+/** The agent whose code is running, with what caused it. `everthink/agent` exports it with the class of users as its type. */
+export function getCurrentAgent<T = AgentBase>(): AgentContext<T> {
   // The caller names the class; the context holds whichever agent is running.
   return (storage.getStore()?.context ?? NO_AGENT) as AgentContext<T>;
 }
 
 export function runAs<T>(context: Partial<Omit<AgentContext, "agent">> & { agent: AgentBase }, work: () => T): T {
-  // Every class of users is an `Agent`, unless it says which capabilities it has.
-  const agent = context.agent as Agent;
-  return storage.run({ context: { ...NO_AGENT, ...context, agent } }, work);
+  return storage.run({ context: { ...NO_AGENT, ...context } }, work);
 }
 
 /** Leaves every agent: what runs inside must not inherit the caller's connection or request. */

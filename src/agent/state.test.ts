@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { createTestHost } from "everthink/testing";
-import { Agent, type Connection } from "./index.ts";
+import type { Connection } from "../host/connection.ts";
+import { AgentBase as Agent } from "./agent-base.ts";
 
 class Note extends Agent<object, unknown> {
   changes = vi.fn();

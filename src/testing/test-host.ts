@@ -1,6 +1,6 @@
 // The public handle on an in-process server: agents to call, a clock to move, a process to kill. Nothing happens in real
 // time, and two runs with the same seed and script do the same things in the same order.
-import { Agent, getAgentByName, routeAgentRequest } from "../agent/index.ts";
+import { Agent, getAgentByName, routeAgentRequest } from "../agent-class/index.ts";
 import { readAlarm, writeAlarm } from "./inprocess/alarms.ts";
 import type { HostedClass } from "./inprocess/class-registry.ts";
 import type { Counts } from "./inprocess/crash.ts";

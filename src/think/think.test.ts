@@ -1,4 +1,4 @@
-import { getCurrentAgent } from "../agent/index.ts";
+import { getCurrentAgent } from "../agent-class/index.ts";
 import { Output, tool, type LanguageModel, type UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 // The class users extend: a conversation with every capability of the package.
-import { AGENT_CAPABILITIES } from "../agent/capabilities.ts";
-import type { AgentMembers } from "../agent/members.ts";
+import { AGENT_CAPABILITIES } from "../agent-class/capabilities.ts";
+import type { AgentMembers } from "../agent-class/members.ts";
 import { install } from "../feature/members.ts";
 import { THINK_CAPABILITIES, type ThinkMembers } from "./capabilities.ts";
 import { ThinkCore } from "./think-core.ts";

@@ -6,7 +6,7 @@ import {
   type StreamingResponse,
   type Connection,
   type ConnectionContext
-} from "../../src/agent/index.ts";
+} from "../../src/agent-class/index.ts";
 import type { AgentPathStep } from "../../src/host/path.ts";
 
 interface Env {

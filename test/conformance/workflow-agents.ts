@@ -1,6 +1,6 @@
 // An agent and a workflow that does what its params say, on the in-process host and in workerd alike. What the agent was
 // notified of is in a table, so it survives; `seen` ends on an entry and not on a clock.
-import { Agent, type RunWorkflowOptions } from "../../src/agent/index.ts";
+import { Agent, type RunWorkflowOptions } from "../../src/agent-class/index.ts";
 import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/features/workflows/index.ts";
 
 export interface LibraryState {

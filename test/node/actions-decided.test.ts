@@ -1,7 +1,7 @@
 // How people decide about parked actions: through every entry the same, late, twice, at once, and only if they may.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { getCurrentAgent } from "../../src/agent/index.ts";
+import { getCurrentAgent } from "../../src/agent-class/index.ts";
 import { action, type ApprovalAuthorizationContext, type TurnContext } from "../../src/index.ts";
 import { createGate, createTestHost, reply, text } from "../../src/testing/index.ts";
 import {

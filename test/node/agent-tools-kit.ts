@@ -1,7 +1,7 @@
 // A parent with children as tools. The models answer by plan or by script; what must outlive the process is in `scene`.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { z } from "zod";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import { agentTool, Think, type AgentToolRunInfo, type RunAgentToolResult } from "../../src/index.ts";
 import type {
   AgentToolOptions,

@@ -4,7 +4,7 @@ import { tool, type ToolExecutionOptions } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { agentTool } from "../../src/features/agent-tools/index.ts";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import {
   Think,
   type AgentToolChunk,

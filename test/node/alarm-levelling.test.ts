@@ -1,6 +1,6 @@
 // Many agents whose tasks are due at one time, in a process that says how many it can wake: `everthink serve` does.
 import { beforeEach, expect, test } from "vitest";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";
 
 const LIMITS = { perSecond: 5, atOnce: 8 };

@@ -1,6 +1,6 @@
 // The state of a Chat SDK `Chat` on facets: what each operation promises, over restarts.
 import { expect, test } from "vitest";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import {
   createChatSdkState,
   defaultKeyShard,
@@ -117,6 +117,16 @@ test("after everything has expired and was cleaned up, the facet has no schedule
   expect(await root.schedulesOf("telegram:7")).toBe(1);
   await host.advance(10_000);
   expect(await root.schedulesOf("telegram:7")).toBe(0);
+});
+
+test("a facet that the packages everthink replaces have written keeps its subscriptions", async () => {
+  const { host } = await opened();
+  host.sql(State, "a", "CREATE TABLE cf_agents_state (id TEXT PRIMARY KEY NOT NULL, state TEXT)");
+  host.sql(State, "a", "INSERT INTO cf_agents_state VALUES ('cf_schema_version', '6')");
+  host.sql(State, "a", "CREATE TABLE chat_sdk_state_subscriptions (thread_id TEXT PRIMARY KEY) WITHOUT ROWID");
+  host.sql(State, "a", "INSERT INTO chat_sdk_state_subscriptions VALUES ('telegram:7')");
+  const state = await host.get(State, "a");
+  expect(await state.chatSdkState("isSubscribed", [T])).toBe(true);
 });
 
 test("threads and their keys are in one facet; keys of no thread in the default one", () => {

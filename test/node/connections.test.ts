@@ -295,7 +295,7 @@ test("connections are found by tag, and bad tags fail the upgrade", async () => 
 
 test("props reach onStart only through the call that starts the agent", async () => {
   const host = open();
-  const { getAgentByName } = await import("../../src/agent/index.ts");
+  const { getAgentByName } = await import("../../src/agent-class/index.ts");
   const namespace = host.env["Room"] as DurableObjectNamespace<Room>;
   await getAgentByName(namespace, "p", { props: { greeting: "grüß dich" } });
   await getAgentByName(namespace, "p", { props: { greeting: "again" } });

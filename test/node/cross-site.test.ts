@@ -1,7 +1,7 @@
 // Pages of other sites: what they may not do by default, what an application can open, and where approvals are answered.
 import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { Agent, getAgentByName, routeAgentRequest, type AgentRoutingOptions } from "../../src/agent/index.ts";
+import { Agent, getAgentByName, routeAgentRequest, type AgentRoutingOptions } from "../../src/agent-class/index.ts";
 import { action, Think } from "../../src/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall } from "../../src/testing/index.ts";
 

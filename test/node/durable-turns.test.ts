@@ -2,7 +2,7 @@
 // at each of their writes and awaits, leave the conversation that an undisturbed run leaves.
 import type { UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { FiberRecoveryContext } from "../../src/agent/index.ts";
+import type { FiberRecoveryContext } from "../../src/agent-class/index.ts";
 import { Think, type ChatResponseResult } from "../../src/index.ts";
 import { createTestHost, everyCrash, planModel, type TestHost } from "../../src/testing/index.ts";
 import { textOf, user } from "../kit/messages.ts";

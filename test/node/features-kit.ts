@@ -2,7 +2,7 @@
 // `scene`, as far as it is not in the feature's own table.
 import { tool, type UIMessageChunk } from "ai";
 import { z } from "zod";
-import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
+import type { Connection, ConnectionContext } from "../../src/agent-class/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
 import type { Feature, FeatureFactory } from "../../src/feature/feature.ts";

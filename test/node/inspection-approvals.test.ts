@@ -1,6 +1,6 @@
 // Who decided over an approval: the name the class knows by the connection or request, otherwise the one that was given.
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { Connection } from "../../src/agent/index.ts";
+import type { Connection } from "../../src/agent-class/index.ts";
 import type { CallTimeline, InboxView, TurnsView, TurnTimeline } from "../../src/features/inspection/views.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import { ask, echo, KEY, look, open, request, scene, Subject, type Host } from "./inspection-kit.ts";

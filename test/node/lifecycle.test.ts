@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Agent, getSubAgentByName } from "../../src/agent/index.ts";
+import { Agent, getSubAgentByName } from "../../src/agent-class/index.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, everyCrash } from "../../src/testing/index.ts";
 

@@ -1,7 +1,7 @@
 // MCP servers of an agent without a conversation: added, shown, restored and logged in to as those of a Think. What becomes
 // of their tools is the class's own business.
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import type { McpServerOptions, McpServersState } from "../../src/index.ts";
 import { createTestHost, everyCrash, type TestSocket } from "../../src/testing/index.ts";
 import { LIBRARY, library, open as resetScene, protectedLibrary, scene, URL_LIBRARY } from "./mcp-kit.ts";

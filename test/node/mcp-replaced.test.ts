@@ -2,7 +2,7 @@
 // names now, and nothing that the old address was given, or gave, goes to the new one.
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import { ProtectedMcp } from "../../src/features/mcp/oauth-server.test-support.ts";
 import { textResult } from "../../src/features/mcp/raw-mcp.test-support.ts";
 import { serveMcp, type Handler } from "../../src/features/mcp/served-mcp.test-support.ts";

@@ -2,7 +2,7 @@
 // operator with the inspection key, and code of the server.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { getAgentByName, getSubAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName, getSubAgentByName } from "../../src/agent-class/index.ts";
 import { action, Think } from "../../src/index.ts";
 import { ThinkCore, withCapabilities } from "../../src/core/index.ts";
 import { actions } from "../../src/features/actions/capability.ts";

@@ -1,7 +1,7 @@
 // Which objects are the original's, and what is refused where no part carries it. Taking them over: takeover.test.ts.
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import { openSchema, tablesOf } from "../../src/host/schema.ts";
 import { MemorySql } from "../../src/journal/memory-sql.test-support.ts";
 import { createTestHost } from "../../src/testing/index.ts";

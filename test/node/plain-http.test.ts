@@ -3,7 +3,7 @@ import { tool } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
-import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
+import type { Connection, ConnectionContext } from "../../src/agent-class/index.ts";
 import {
   createGate,
   createScript,

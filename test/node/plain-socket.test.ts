@@ -1,7 +1,7 @@
 // Chat over a plain WebSocket against clients that are hostile or too many: what is refused, what stops an answer, and what
 // is ignored. The limits are those of HTTP readers, too.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
+import type { Connection, ConnectionContext } from "../../src/agent-class/index.ts";
 import { READER_LIMIT } from "../../src/features/clients/plain/plain-chat.ts";
 import { Think } from "../../src/index.ts";
 import {

@@ -4,7 +4,7 @@ import { tool } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action, Think } from "../../src/index.ts";
-import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
+import type { Connection, ConnectionContext } from "../../src/agent-class/index.ts";
 import {
   createGate,
   createScript,

@@ -2,7 +2,7 @@
 import { tool, type UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { getSubAgentByName } from "../../src/agent/index.ts";
+import { getSubAgentByName } from "../../src/agent-class/index.ts";
 import { createTestHost, reply, stall, text, toolCall, type TestHost } from "../../src/testing/index.ts";
 import {
   connect,

@@ -1,6 +1,6 @@
 // What the route does before an agent is woken: which hook is asked, and what is sent again.
 import { expect, test, vi } from "vitest";
-import { routeAgentRequest, type RouteTarget } from "../../src/agent/index.ts";
+import { routeAgentRequest, type RouteTarget } from "../../src/agent-class/index.ts";
 import { createTestHost } from "../../src/testing/index.ts";
 import { Room } from "../conformance/agents.ts";
 

@@ -3,7 +3,7 @@
 // the one of the current version, to be committed with the migration that made it.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { Agent, type FiberRecoveryContext } from "../../src/agent/index.ts";
+import { Agent, type FiberRecoveryContext } from "../../src/agent-class/index.ts";
 import { SCHEMA_VERSION } from "../../src/host/schema.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";

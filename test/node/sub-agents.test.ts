@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { getSubAgentByName, routeSubAgentRequest } from "../../src/agent/index.ts";
+import { getSubAgentByName, routeSubAgentRequest } from "../../src/agent-class/index.ts";
 import { subscribe } from "../../src/observe/index.ts";
 import { createTestHost } from "../../src/testing/index.ts";
 import { Member, Room } from "../conformance/agents.ts";

@@ -1,6 +1,6 @@
 // A capability that the package does not have, made as the architecture page says: one folder, and one line in a list.
 import { expect, test } from "vitest";
-import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
+import type { Connection, ConnectionContext } from "../../src/agent-class/index.ts";
 import { withCapabilities } from "../../src/core/index.ts";
 import {
   createScript,

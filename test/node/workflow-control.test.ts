@@ -1,7 +1,7 @@
 // What an agent does with the workflows it has started, and with its schedules and mails, by the names that code of the
 // original calls.
 import { afterEach, expect, test, vi } from "vitest";
-import { Agent, type IncomingEmail, type OutgoingEmail, type WorkflowQuery } from "../../src/agent/index.ts";
+import { Agent, type IncomingEmail, type OutgoingEmail, type WorkflowQuery } from "../../src/agent-class/index.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";
 import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/features/workflows/index.ts";

@@ -1,6 +1,6 @@
 // What workflows and their agent tell each other, with the platform's side in the test's hands.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/features/workflows/index.ts";
 import { subscribe, type AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";

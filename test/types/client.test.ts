@@ -1,6 +1,6 @@
 // What the compiler knows of an agent through its client. Checked by `npm run types`; running it proves nothing more.
 import { expectTypeOf, test } from "vitest";
-import type { StreamingResponse } from "../../src/agent/index.ts";
+import type { StreamingResponse } from "../../src/agent-class/index.ts";
 import type { CallableMethods, ThinkClient } from "../../src/client/index.ts";
 import { Think } from "../../src/index.ts";
 

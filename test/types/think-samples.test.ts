@@ -3,7 +3,7 @@
 import { hasToolCall, Output, tool, type LanguageModel, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import { expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import type { SubAgentStub } from "../../src/agent/index.ts";
+import type { SubAgentStub } from "../../src/agent-class/index.ts";
 import {
   defaultContextOverflowClassifier,
   Think,

@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
-import { getAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName } from "../../src/agent-class/index.ts";
 import { ALARM_LIMITS_VARIABLE } from "../../src/host/process-alarms.ts";
 import { Clerk } from "./clerk.ts";
 import { alarmOf, env, errorOf, fetchPath, inside, rawStub, sqlOf, uniqueName } from "./world.ts";

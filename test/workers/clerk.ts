@@ -1,6 +1,6 @@
 // An agent with durable work of every kind, to any depth of sub-agents. What it did is in a table, so it survives; tests
 // wait for an entry with `seen`, which ends on the entry and not on a clock.
-import { Agent, type AgentPathStep } from "../../src/agent/index.ts";
+import { Agent, type AgentPathStep } from "../../src/agent-class/index.ts";
 import type { FiberRecoveryContext, FiberRecoveryResult } from "../../src/features/fibers/fibers.ts";
 import type { ScheduleOptions } from "../../src/features/schedules/schedule-row.ts";
 

@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
-import { getAgentByName, getSubAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName, getSubAgentByName } from "../../src/agent-class/index.ts";
 import { Member, Room } from "../conformance/agents.ts";
 import { alarmOf, connect, env, errorOf, fetchPath, rawStub, setAlarmOf, sqlOf, uniqueName } from "./world.ts";
 

@@ -5,7 +5,7 @@ import {
   runDurableObjectAlarm
 } from "cloudflare:test";
 import { beforeEach, expect, test } from "vitest";
-import { getAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName } from "../../src/agent-class/index.ts";
 import type { Clerk } from "./clerk.ts";
 import { alarmOf, connect, env, errorOf, plain, rawStub, setAlarmOf, sqlOf, uniqueName } from "./world.ts";
 

@@ -1,6 +1,6 @@
 // Executed code in isolates that workerd loads, and what hostile code can do there.
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { getAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName } from "../../src/agent-class/index.ts";
 import { env, uniqueName } from "./world.ts";
 import { user } from "../kit/messages.ts";
 

@@ -1,7 +1,7 @@
 // Extensions in isolates that workerd loads, and what a hostile one can do there.
 import { expect, test, vi } from "vitest";
 import { ExtensionManager, type ExtensionManagerOptions } from "../../src/features/extensions/index.ts";
-import { getAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName } from "../../src/agent-class/index.ts";
 import { env, uniqueName } from "./world.ts";
 import { user } from "../kit/messages.ts";
 

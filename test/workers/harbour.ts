@@ -1,6 +1,6 @@
 // An agent without a conversation: it has an MCP server, which runs beside it, and sailors as children.
 import { z } from "zod";
-import { Agent } from "../../src/agent/index.ts";
+import { Agent } from "../../src/agent-class/index.ts";
 import { serveMcp } from "../../src/features/mcp/served-mcp.test-support.ts";
 import type { RunAgentToolResult } from "../../src/index.ts";
 import { Sailor } from "./crew.ts";

@@ -1,6 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
-import { getAgentByName, routeAgentRequest } from "../../src/agent/index.ts";
+import { getAgentByName, routeAgentRequest } from "../../src/agent-class/index.ts";
 import { Room } from "../conformance/agents.ts";
 import { ClientSocket } from "./client-socket.ts";
 import { connect, env, errorOf, fetchPath, inside, rawStub, uniqueName, upgrade } from "./world.ts";

@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
 import { beforeEach, expect, test } from "vitest";
-import { getAgentByName, getSubAgentByName, routeSubAgentRequest } from "../../src/agent/index.ts";
+import { getAgentByName, getSubAgentByName, routeSubAgentRequest } from "../../src/agent-class/index.ts";
 import { Member } from "../conformance/agents.ts";
 import { Clerk } from "./clerk.ts";
 import { alarmOf, connect, env, errorOf, fetchPath, plain, rawStub, sqlOf, uniqueName, upgrade } from "./world.ts";

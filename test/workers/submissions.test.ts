@@ -1,7 +1,7 @@
 // Submissions, tasks and prompts of workflows on the platform itself: its storage, its alarms, its workflow engine.
 import { abortAllDurableObjects, introspectWorkflowInstance, runDurableObjectAlarm } from "cloudflare:test";
 import { beforeEach, expect, test } from "vitest";
-import { getAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName } from "../../src/agent-class/index.ts";
 import { env, fetchPath, plain, sqlOf, uniqueName } from "./world.ts";
 import { user } from "../kit/messages.ts";
 

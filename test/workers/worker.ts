@@ -1,4 +1,4 @@
-import { routeAgentRequest } from "../../src/agent/index.ts";
+import { routeAgentRequest } from "../../src/agent-class/index.ts";
 
 export { Room, Member, Marked, MarkedChild } from "../conformance/agents.ts";
 export { Library, Importer } from "../conformance/workflow-agents.ts";

@@ -1,7 +1,7 @@
 // The bridge between agents and workflows on the platform's own local workflow engine.
 import { abortAllDurableObjects, evictAllDurableObjects, introspectWorkflowInstance } from "cloudflare:test";
 import { beforeEach, expect, test } from "vitest";
-import { getAgentByName } from "../../src/agent/index.ts";
+import { getAgentByName } from "../../src/agent-class/index.ts";
 import type { Command } from "../conformance/workflow-agents.ts";
 import { connect, env, errorOf, plain, sqlOf, uniqueName } from "./world.ts";
 

@@ -2,7 +2,7 @@
 // call because all files share one runtime and its storage.
 import { env as workerEnv, exports as workerExports } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
-import type { Agent } from "../../src/agent/index.ts";
+import type { Agent } from "../../src/agent-class/index.ts";
 import { runtimeOf } from "../../src/agent/runtime.ts";
 import { ALL_TABLES } from "../../src/testing/stored-tables.ts";
 import type { Marked, Room } from "../conformance/agents.ts";

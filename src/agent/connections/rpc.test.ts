@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createTestHost } from "../../testing/test-host.ts";
-import { Agent } from "../agent.ts";
+import { AgentBase as Agent } from "../agent-base.ts";
 import { FRAME_LIMIT_BYTES } from "./rpc.ts";
 
 class Librarian extends Agent {

@@ -1,5 +1,5 @@
 // Reaching a sub-agent from the Worker: by URL, with the parent's say, or by name, as trusted code.
-import type { Agent } from "../agent.ts";
+import type { AgentBase } from "../agent-base.ts";
 import { callAgent, type AgentStub } from "./agent-call.ts";
 import { SUB_PREFIX } from "../../host/path.ts";
 import { remoteStub, type SubAgentClass, type SubAgentStub } from "./sub-agent-stub.ts";
@@ -38,7 +38,7 @@ export async function routeSubAgentRequest(
  * const bob = await getSubAgentByName(team, Member, "bob");
  * await bob.greet();
  */
-export async function getSubAgentByName<T extends Agent>(
+export async function getSubAgentByName<T extends AgentBase>(
   parent: object,
   childClass: SubAgentClass<T>,
   name: string

@@ -1,5 +1,4 @@
 // Stubs of agents that are not a hop away: every call is one message through the root or the parent.
-import type { Agent } from "../agent.ts";
 import type { AgentBase } from "../agent-base.ts";
 import { isUnknownChild, type InternalCall, type Invoked } from "./internal.ts";
 import { subAgentErrors } from "./sub-agent-errors.ts";
@@ -7,13 +6,16 @@ import { subAgentErrors } from "./sub-agent-errors.ts";
 /** A class that can be a sub-agent. */
 export type SubAgentClass<T extends AgentBase = AgentBase> = abstract new (ctx: DurableObjectState, env: never) => T;
 
-/** What a parent asks of a child about its run: for the parent, although the base class has the names. */
-type RunNames = "inspectAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
+/** For types only, no object has it: the names of capabilities that a class declares its own and stubs do not offer. */
+export declare const NOT_IN_STUBS: unique symbol;
+
+/** Never for a class that declares none. */
+type NotInStubs<T> = NonNullable<T[typeof NOT_IN_STUBS & keyof T]>;
 
 /** The user's own methods, as seen from another object: every one is asynchronous. */
 export type SubAgentStub<T extends AgentBase> = {
   [
-    Name in Exclude<keyof T, Exclude<keyof Agent, RunNames>> as T[Name] extends (...args: never[]) => unknown
+    Name in Exclude<keyof T, keyof AgentBase | NotInStubs<T>> as T[Name] extends (...args: never[]) => unknown
       ? Name
       : never
   ]: T[Name] extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Awaited<Result>> : never;

@@ -1,5 +1,5 @@
 // The Chat SDK's `StateAdapter` over facets of an agent: threads and keys are spread over them by name.
-import type { Agent } from "../../agent/agent.ts";
+import type { AgentBase } from "../../agent/agent-base.ts";
 import { getCurrentAgent } from "../../agent/context.ts";
 import { chatSdkErrors } from "./errors.ts";
 import { ChatSdkStateAgent, type StateOperation } from "./state-agent.ts";
@@ -12,7 +12,7 @@ export interface ChatSdkStateOptions {
   /** The class of the facets, exported from the Worker's entry. Default ChatSdkStateAgent. */
   readonly agent?: typeof ChatSdkStateAgent;
   /** Default: the agent whose code calls. */
-  readonly parent?: Pick<Agent, "subAgent">;
+  readonly parent?: Pick<AgentBase, "subAgent">;
   /** The facet of keys that belong to no thread. */
   readonly name?: string;
   readonly shardKey?: (threadId: string) => string | undefined;
@@ -44,10 +44,10 @@ export function createChatSdkState(options: ChatSdkStateOptions = {}): ChatSdkSt
 }
 
 export class ChatSdkStateAdapter {
-  readonly #options: ChatSdkStateOptions & { readonly parent: Pick<Agent, "subAgent"> };
+  readonly #options: ChatSdkStateOptions & { readonly parent: Pick<AgentBase, "subAgent"> };
   #isConnected = false;
 
-  constructor(options: ChatSdkStateOptions & { readonly parent: Pick<Agent, "subAgent"> }) {
+  constructor(options: ChatSdkStateOptions & { readonly parent: Pick<AgentBase, "subAgent"> }) {
     this.#options = options;
   }
 

@@ -1,7 +1,10 @@
 // The facet that keeps the state of Chat SDK adapters. It runs the operations of one store and schedules one clean-up, at
 // the earliest expiry; nothing left to expire is no schedule.
-import { Agent } from "../../agent/agent.ts";
+import { AgentBase } from "../../agent/agent-base.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
+import { withCapabilities } from "../../feature/with-capabilities.ts";
+import { agentTakeover } from "../../takeover/capability.ts";
+import { schedules } from "../schedules/capability.ts";
 import { ChatSdkStateStore } from "./state-store.ts";
 
 /** The operations of a store that an adapter may ask for, by name. */
@@ -26,10 +29,10 @@ const OPERATIONS: Readonly<Record<StateOperation, true>> = {
   getList: true
 };
 
-const stores = new WeakMap<Agent, ChatSdkStateStore>();
+const stores = new WeakMap<object, ChatSdkStateStore>();
 
 /** The facet that the Worker's entry exports. It needs neither a binding nor a migration of its own. */
-export class ChatSdkStateAgent extends Agent {
+export class ChatSdkStateAgent extends withCapabilities(AgentBase, schedules, agentTakeover) {
   /** Runs one operation of the state, for `ChatSdkStateAdapter`. */
   async chatSdkState(operation: StateOperation, args: readonly unknown[]): Promise<unknown> {
     if (!Object.hasOwn(OPERATIONS, operation)) throw new TypeError("There is no such operation.");

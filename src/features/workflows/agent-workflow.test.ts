@@ -1,6 +1,6 @@
 // What users rely on the compiler to know, and what the class does before an agent is involved.
 import { expect, expectTypeOf, test } from "vitest";
-import { Agent } from "../../agent/index.ts";
+import { AgentBase as Agent } from "../../agent/agent-base.ts";
 import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "./index.ts";
 
 interface Books {

@@ -1,7 +1,7 @@
 // The base class of workflows that belong to an agent. It takes the agent's identity out of the params, gives the user's
 // `run` a stub of that agent and steps that report to it, and reports the end if `run` does not.
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "#platform";
-import type { Agent } from "../../agent/agent.ts";
+import type { AgentBase } from "../../agent/agent-base.ts";
 import { isUpgrade } from "../../agent/connections/upgrade.ts";
 import { isUnknownChild } from "../../agent/tree/internal.ts";
 import { remoteStub, type SubAgentStub } from "../../agent/tree/sub-agent-stub.ts";
@@ -46,7 +46,7 @@ interface Running {
  * }
  */
 export abstract class AgentWorkflow<
-  AgentClass extends Agent = Agent,
+  AgentClass extends AgentBase = AgentBase,
   Params = unknown,
   Progress = unknown,
   Env = unknown

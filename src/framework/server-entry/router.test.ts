@@ -1,7 +1,7 @@
 // Routing, the entry and agent files, on the in-process host: the requests reach real objects.
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { Agent } from "../../agent/index.ts";
+import { Agent } from "../../agent-class/index.ts";
 import { createTestHost, reply, scriptedModel, text, type AgentClass } from "../../testing/index.ts";
 import { agent } from "../definition.ts";
 import { discoverThinkApp } from "../manifest/discover.ts";

@@ -1,6 +1,6 @@
 // From friendly paths to agents: `/agents/support/ada` to the object of the class that agents/support.ts exports. The base
 // routing does the rest (names, upgrades, refusals of other sites); this only rewrites the path for it.
-import { routeAgentRequest, type AgentRoutingOptions } from "../../agent/index.ts";
+import { routeAgentRequest, type AgentRoutingOptions } from "../../agent-class/index.ts";
 import { decodePercent } from "../../util/decode-percent.ts";
 import { kebabCase } from "../../util/kebab.ts";
 import {

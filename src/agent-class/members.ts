@@ -7,6 +7,15 @@ import type { McpMembers } from "../features/mcp/members.ts";
 import type { QueueMembers } from "../features/queue/members.ts";
 import type { ScheduleMembers } from "../features/schedules/members.ts";
 import type { WorkflowMembers } from "../features/workflows/members.ts";
+import type { NOT_IN_STUBS } from "../agent/tree/sub-agent-stub.ts";
 
-export interface AgentMembers
+/** What a parent asks of a child about its run: for the parent, although the class has the names. */
+type RunNames = "inspectAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
+
+interface PublicNames
   extends ScheduleMembers, FiberMembers, QueueMembers, WorkflowMembers, EmailMembers, McpMembers, AgentToolsMembers {}
+
+export interface AgentMembers extends PublicNames {
+  /** For types only. */
+  readonly [NOT_IN_STUBS]?: Exclude<keyof PublicNames, RunNames>;
+}

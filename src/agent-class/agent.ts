@@ -1,6 +1,6 @@
 // The class that users extend for an agent without a conversation.
 import { install } from "../feature/members.ts";
-import { AgentBase } from "./agent-base.ts";
+import { AgentBase } from "../agent/agent-base.ts";
 import { AGENT_CAPABILITIES } from "./capabilities.ts";
 import type { AgentMembers } from "./members.ts";
 
