@@ -5,7 +5,6 @@ import { readTakeoverReport, type TakeoverReport } from "../host/takeover.ts";
 import { diagnosticsObservability, type Observability } from "../observe/emit.ts";
 import { listCallables, type CallableMetadata } from "../feature/callable.ts";
 import { socketOf, type Connection, type ConnectionContext } from "../host/connection.ts";
-import { assertCallerMayChange } from "./connections/readonly.ts";
 import { getCurrentAgent } from "./context.ts";
 import { AgentEntry } from "./entry.ts";
 import { SqlError } from "./errors.ts";
@@ -30,6 +29,10 @@ export abstract class AgentBase<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends DurableObject<Env> {
+  static {
+    markAsOwn(this, ["setState"]);
+  }
+
   /** Settings of the class; name only what differs from the defaults. */
   static options?: AgentStaticOptions;
 
@@ -157,7 +160,6 @@ export abstract class AgentBase<
 
   /** Replaces the whole state, stores it and sends it to every client. */
   setState(next: State): void {
-    assertCallerMayChange(this);
     runtimeOf(this).state.set(next, "server");
   }
 
@@ -281,8 +283,6 @@ export abstract class AgentBase<
     return entryOf(this).internalCall(envelope);
   }
 }
-
-markAsOwn(AgentBase);
 
 const entries = new WeakMap<object, AgentEntry>();
 const building = new WeakMap<object, { done: boolean }>();

@@ -60,9 +60,14 @@ export function giveFields(agent: object): void {
   for (const { members: Members } of capabilitiesOf(agent)) if (Members) Object.assign(agent, new Members(agent));
 }
 
-/** Says that a class is the package's: its methods are defaults. */
-export function markAsOwn(target: AgentClass): void {
-  if (!installed.has(target.prototype)) installed.set(target.prototype, []);
+/** Says that a class is the package's: its methods are defaults. `changes` is as for MembersClass. */
+export function markAsOwn({ prototype, name: from }: AgentClass, changes: readonly string[]): void {
+  installed.set(prototype, []);
+  for (const name of changes) {
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
+    if (typeof descriptor?.value !== "function") throw new TypeError(`${from} has no method "${name}".`);
+    Object.defineProperty(prototype, name, checked(descriptor));
+  }
 }
 
 /** Whether the agent's class, and no class of the package, has this method. */

@@ -12,7 +12,6 @@ import type { SubmitMessagesResult } from "../feature/submission-types.ts";
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { AgentBase } from "../agent/agent-base.ts";
 import type { Callables } from "../feature/callable.ts";
-import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../wire/index.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
 import { USER_CODE } from "../session/change-log.ts";
@@ -61,6 +60,22 @@ import { runtimeOf } from "../agent/runtime.ts";
 import { isOverridden, markAsOwn } from "../feature/members.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 
+/** Methods that ask, stop, change or decide: refused when a readonly client is behind the call. */
+const CHANGES = [
+  "addMessages",
+  "selectBranch",
+  "clearMessages",
+  "chat",
+  "saveMessages",
+  "continueLastTurn",
+  "runTurn",
+  "cancelChat",
+  "cancelAllChats",
+  "resetTurnState",
+  "appendMessageToHistory",
+  "updateMessageInHistory"
+];
+
 /** What every conversation has: turns, tools, hooks, recovery, its session, and turns that code asks for. */
 export abstract class ThinkCore<
   Env = unknown,
@@ -69,6 +84,10 @@ export abstract class ThinkCore<
 > extends AgentBase<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = ["listBranches", "selectBranch"];
+
+  static {
+    markAsOwn(this, CHANGES);
+  }
 
   // ── Settings ──
 
@@ -239,7 +258,7 @@ export abstract class ThinkCore<
 
   /** Adds to the transcript without starting a turn; also from inside one. */
   async addMessages(messages: MessagesInput, options: AddMessagesOptions = {}): Promise<void> {
-    await changing(this).addMessages(messages, options);
+    await thinkRuntimeOf(this).addMessages(messages, options);
   }
 
   /**
@@ -255,24 +274,24 @@ export abstract class ThinkCore<
    * there. Refused while a turn is running or waiting.
    */
   async selectBranch(messageId: string): Promise<void> {
-    selectBranch(changing(this).parts, messageId);
+    selectBranch(thinkRuntimeOf(this).parts, messageId);
   }
 
   /** Empties the conversation and gives up its turns. */
   async clearMessages(): Promise<void> {
-    changing(this).parts.turns.clear();
+    thinkRuntimeOf(this).parts.turns.clear();
   }
 
   // ── Turns ──
 
   /** Runs a turn and streams it to a callback. Resolves when the turn is over, however it ended. */
   async chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
-    return changing(this).startTurn((turns) => turns.chat(input, callback, options));
+    return thinkRuntimeOf(this).startTurn((turns) => turns.chat(input, callback, options));
   }
 
   /** Adds messages, runs a turn and waits for its end. A function is given the transcript when the turn's time comes. */
   async saveMessages(messages: MessagesInput, options?: SaveMessagesOptions): Promise<SaveMessagesResult> {
-    return changing(this).startTurn((turns) => turns.saveMessages(messages, options));
+    return thinkRuntimeOf(this).startTurn((turns) => turns.saveMessages(messages, options));
   }
 
   /** Goes on from the latest answer in a message of its own. Skipped when the last word is not the assistant's. */
@@ -281,7 +300,7 @@ export abstract class ThinkCore<
     options: Pick<SaveMessagesOptions, "signal" | "idempotencyKey"> = {}
   ): Promise<SaveMessagesResult> {
     const given = { ...options, body };
-    return changing(this).startTurn((turns) => turns.continueLastTurn(given));
+    return thinkRuntimeOf(this).startTurn((turns) => turns.continueLastTurn(given));
   }
 
   /** Runs a turn: waits for its result (the default), streams it to a callback, or only submits it. */
@@ -289,7 +308,7 @@ export abstract class ThinkCore<
   runTurn(options: RunTurnSubmitOptions): Promise<SubmitMessagesResult>;
   runTurn(options: RunTurnWaitOptions): Promise<TurnResult>;
   async runTurn(options: RunTurnOptions): Promise<TurnResult | SubmitMessagesResult | void> {
-    return changing(this).startTurn((turns) => turns.runTurn(options));
+    return thinkRuntimeOf(this).startTurn((turns) => turns.runTurn(options));
   }
 
   /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */
@@ -299,11 +318,11 @@ export abstract class ThinkCore<
 
   /** Stops a running or waiting turn; an unknown id is nothing. */
   cancelChat(requestId: string, reason?: string): void {
-    changing(this).programmatic.cancel(requestId, reason);
+    thinkRuntimeOf(this).programmatic.cancel(requestId, reason);
   }
 
   cancelAllChats(reason?: string): void {
-    changing(this).programmatic.cancelAll(reason);
+    thinkRuntimeOf(this).programmatic.cancelAll(reason);
   }
 
   protected abortRequest(requestId: string, reason?: string): void {
@@ -316,7 +335,7 @@ export abstract class ThinkCore<
 
   /** Gives up every turn that is running or waiting. Messages stay. */
   protected resetTurnState(): void {
-    changing(this).parts.turns.reset();
+    thinkRuntimeOf(this).parts.turns.reset();
   }
 
   /** Whether a tool call waits for an approval, or for a client's result. */
@@ -368,12 +387,12 @@ export abstract class ThinkCore<
   /** Stores a message below the latest one, or below `parentId`. Starts no turn and notifies no client. */
   protected async appendMessageToHistory(message: UIMessage, parentId?: string | null): Promise<void> {
     checkMessages([message]);
-    changing(this).parts.transcript.append(message, USER_CODE, parentId);
+    thinkRuntimeOf(this).parts.transcript.append(message, USER_CODE, parentId);
   }
 
   protected async updateMessageInHistory(message: UIMessage): Promise<void> {
     checkMessages([message]);
-    changing(this).parts.transcript.update(message, USER_CODE);
+    thinkRuntimeOf(this).parts.transcript.update(message, USER_CODE);
   }
 
   /** Reads the messages from storage again. */
@@ -381,11 +400,3 @@ export abstract class ThinkCore<
     thinkRuntimeOf(this).parts.transcript.invalidate();
   }
 }
-
-/** For what asks, stops, changes or decides: refused when a readonly client caused it. */
-function changing(agent: AgentBase): ThinkRuntime {
-  assertCallerMayChange(agent);
-  return thinkRuntimeOf(agent);
-}
-
-markAsOwn(ThinkCore);
