@@ -378,10 +378,9 @@ export class AgentRuntime implements AgentCore, Services {
   }
 
   async #recover(): Promise<void> {
-    const recoveries = this.features.with("recover").flatMap((feature) => feature.recover() ?? []);
-    if (recoveries.length === 0) return;
+    const recovery = this.features.role("recovery")?.();
+    if (!recovery) return;
     // User hooks may be slow, and the gate is short: they get a head start and go on in the background.
-    const recovery = Promise.all(recoveries);
     this.background(recovery);
     const ended = (this.#headStart = Promise.withResolvers());
     await happensWithin(RECOVERY_HEAD_START_MS, Promise.race([recovery, ended.promise]), this.clock);

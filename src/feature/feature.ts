@@ -52,11 +52,6 @@ export interface Feature {
 
   /** Before the user's `onStart`, in the order of the list. A throw or rejection leaves the feature out. */
   start?(): MaybePromise<void>;
-  /**
-   * After all features have started, before the user's `onStart`: gives work that an earlier process left to user code.
-   * Undefined: there is none. The start waits for it for a moment only. Must not reject.
-   */
-  recover?(): Promise<void> | undefined;
   /** After `onStart`: goes on with durable work. A throw is logged. */
   ready?(): void;
   /** The agent is being destroyed: nothing may be started or written any more. */
@@ -80,7 +75,11 @@ export interface Feature {
   readonly calls?: CallOwner;
   /** What waits for humans. */
   readonly approvals?: ApprovalSource;
-  /** A value of the class that carries this feature, such as a tool. Each is given once per start. */
+  /**
+   * A value of the class that carries this feature, such as a tool. Each is given once per start. Only tools that execute code
+   * have something of their own to give. It is no role: the value names the feature that it is for, and a role is looked up
+   * among all features.
+   */
   adopt?(carrier: object): void;
 
   // ── Clients. Everything they send is untrusted. ──
@@ -157,8 +156,13 @@ export interface Roles {
   /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */
   readonly preserve: () => Preserve | undefined;
 
-  // ── Other objects of the application ──
+  // ── Other processes and objects of the application ──
 
+  /**
+   * After all features have started, before the user's `onStart`: gives work that an earlier process left to user code.
+   * Undefined: there is none. The start waits for it for a moment only. Must not reject.
+   */
+  readonly recovery: () => Promise<void> | undefined;
   /** A report of a workflow that the agent has started. */
   readonly workflowReport: (report: object) => Promise<unknown>;
   /** The agent's schedules, for the root of its tree: it says what is cancelled with a sub-agent. */

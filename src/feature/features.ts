@@ -1,25 +1,16 @@
-// The features of one agent: how they join, and what they are asked in the life of the agent. Each list of members is made
-// when a feature joins, so a feature without a member costs nothing where that member would be called. A feature that fails
-// is named in the log; it costs its own part and not the agent. What they are asked in turns is turn-features.ts.
+// How the features of one agent join: with the start, with a value of the class that carries them, or when they are first
+// asked for. A feature that fails is named in the log; it costs its own part and not the agent. What they are asked in the
+// life of the agent is life.ts, and in turns turn-features.ts.
 import { errorMessage } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import { WarnOnce } from "../util/warn-once.ts";
 import type { Capability } from "./capability.ts";
-import { refuseClashes } from "./clashes.ts";
 import { FeatureClashError, featureErrors } from "./errors.ts";
-import { carriedBy, type Feature, type FeatureFactory, type Roles } from "./feature.ts";
+import { carriedBy, type Feature, type FeatureFactory } from "./feature.ts";
+import { FeatureList } from "./feature-list.ts";
 import type { ChatServices, Services } from "./services.ts";
 
-/** Of this member at least it is known that it is there. */
-export type With<Member extends keyof Feature> = Feature & Required<Pick<Feature, Member>>;
-
-/** Where a feature stands: what is opened with the agent, the conversation, capabilities in the order of their list, what joined later, its end. */
-const BASE = -2;
-const CONVERSATION = -1;
-const JOINED = 1e6;
-const LAST = 2e6;
-
-export class Features {
+export class Features extends FeatureList {
   readonly services: Services;
   readonly #capabilities: readonly Capability[];
   readonly #opened = new Map<Capability, Feature>();
@@ -27,12 +18,11 @@ export class Features {
   readonly #joined = new Map<FeatureFactory, Feature>();
   readonly #adopted = new WeakSet<object>();
   readonly #warnings = new WarnOnce();
-  readonly #byMember = new Map<keyof Feature, readonly Feature[]>();
-  #list: readonly { readonly feature: Feature; readonly place: number }[] = [];
   #chat: ChatServices | undefined;
   #phase: "new" | "started" | "ready" = "new";
 
   constructor(services: Services, capabilities: readonly Capability[]) {
+    super();
     this.services = services;
     this.#capabilities = capabilities;
   }
@@ -41,13 +31,13 @@ export class Features {
 
   /** Opens the features whose wakes count also when a start fails. They are started before the conversation. */
   openWithAgent(): void {
-    for (const capability of this.#capabilities) if (capability.opensWithAgent) this.#open(capability, BASE);
+    for (const capability of this.#capabilities) if (capability.opensWithAgent) this.#open(capability, "with-agent");
   }
 
   /** Before the user's `onStart`. What the conversation throws fails the start; any other feature is left out. */
   async start(): Promise<void> {
     const { agent } = this.services;
-    const first = this.#list.filter(({ place }) => place <= CONVERSATION).map(({ feature }) => feature);
+    const first = this.beforeCapabilities;
     for (const feature of first) await feature.start?.();
     for (const capability of this.#capabilities) {
       if (!capability.open || this.#opened.has(capability) || !capability.isUsed(agent)) continue;
@@ -60,7 +50,7 @@ export class Features {
       try {
         await feature.start?.();
       } catch (error) {
-        this.#remove(feature, error);
+        this.#leaveOut(feature, error);
       }
     }
   }
@@ -86,14 +76,9 @@ export class Features {
     return this.#chat;
   }
 
-  /** Throws FeatureClashError. */
-  add(feature: Feature, place: "conversation" | "joined" | "last" = "joined"): void {
-    this.#insert(feature, { conversation: CONVERSATION, joined: JOINED, last: LAST }[place]);
-  }
-
   /** Those of the class itself, after the capabilities. */
   join(factories: readonly FeatureFactory[]): void {
-    for (const factory of factories) this.#guardedOpen(factory.name, () => this.#insert(factory(this.chat), JOINED));
+    for (const factory of factories) this.#openBy(factory);
   }
 
   /** The feature of a capability; opened now if need be. Throws what its factory throws, and NotStartedError. */
@@ -120,7 +105,7 @@ export class Features {
     for (const value of carriers) {
       const factory = carriedBy(value);
       if (!factory || !isObject(value) || this.#adopted.has(value)) continue;
-      const feature = this.#joined.get(factory) ?? this.#openCarried(factory);
+      const feature = this.#joined.get(factory) ?? this.#openBy(factory);
       if (!feature) continue;
       this.#adopted.add(value);
       feature.adopt?.(value);
@@ -128,30 +113,6 @@ export class Features {
       this.#joined.set(factory, feature);
       this.#startLate(feature);
     }
-  }
-
-  named(name: string): Feature | undefined {
-    return this.all.find((feature) => feature.name === name);
-  }
-
-  get all(): readonly Feature[] {
-    return this.#list.map(({ feature }) => feature);
-  }
-
-  /** Those with this member, in order. */
-  with<Member extends keyof Feature>(member: Member): readonly With<Member>[] {
-    const known = this.#byMember.get(member) ?? this.all.filter((feature) => feature[member] !== undefined);
-    this.#byMember.set(member, known);
-    return known as readonly With<Member>[];
-  }
-
-  /** What one feature does for the agent; undefined: none does. */
-  role<Name extends keyof Roles>(name: Name): Roles[Name] | undefined {
-    return this.holderOf(name)?.roles?.[name];
-  }
-
-  holderOf(role: keyof Roles): Feature | undefined {
-    return this.with("roles").find(({ roles }) => roles[role] !== undefined);
   }
 
   /** What values of the class bring joins now. Throws what a method throws, and for a value that carries no feature. */
@@ -180,25 +141,25 @@ export class Features {
     if (given.length === 0) return undefined;
     const factory = given.map(carriedBy).find((one) => one !== undefined);
     if (!factory) throw carried.refuse();
-    const feature = this.#openCarried(factory);
+    const feature = this.#openBy(factory);
     if (!feature) return undefined;
     this.#opened.set(capability, feature);
     this.#startLate(feature);
     return feature;
   }
 
-  #open(capability: Capability, place?: number): Feature | undefined {
+  #open(capability: Capability, place?: "with-agent"): Feature | undefined {
     const feature = capability.open?.(this);
     if (!feature) return undefined;
     this.#opened.set(capability, feature);
     const listed = this.#capabilities.indexOf(capability);
-    this.#insert(feature, place ?? (listed < 0 ? JOINED : listed));
+    this.add(feature, place ?? (listed < 0 ? "joined" : listed));
     if (this.#phase !== "new") this.#startLate(feature);
     return feature;
   }
 
-  #openCarried(factory: FeatureFactory): Feature | undefined {
-    return this.#guardedOpen(factory.name, () => this.#insert(factory(this.chat), JOINED));
+  #openBy(factory: FeatureFactory): Feature | undefined {
+    return this.#guardedOpen(factory.name, () => this.add(factory(this.chat)));
   }
 
   #guardedOpen<T>(name: string, open: () => T): T | undefined {
@@ -216,40 +177,15 @@ export class Features {
     if (this.#phase === "new") return;
     try {
       const started = feature.start?.();
-      if (started) this.services.background(started.catch((error: unknown) => this.#remove(feature, error)));
+      if (started) this.services.background(started.catch((error: unknown) => this.#leaveOut(feature, error)));
     } catch (error) {
-      this.#remove(feature, error);
+      this.#leaveOut(feature, error);
     }
     if (this.#phase === "ready") this.guarded(feature, "ready", () => feature.ready?.());
   }
 
-  #remove(feature: Feature, error: unknown): void {
-    this.#list = this.#list.filter((one) => one.feature !== feature);
-    this.#byMember.clear();
+  #leaveOut(feature: Feature, error: unknown): void {
+    this.remove(feature);
     this.services.degrade(`feature:${feature.name}`, error);
   }
-
-  #insert(feature: Feature, place: number): Feature {
-    refuseClashes(feature, this.all);
-    const behind = this.#list.findIndex((one) => one.place > place);
-    this.#list = this.#list.toSpliced(behind < 0 ? this.#list.length : behind, 0, { feature, place });
-    this.#byMember.clear();
-    return feature;
-  }
-
-  // ── Asking ──
-
-  /** What it throws is logged under its name. */
-  guarded<T>(feature: Feature, member: string, work: () => T): T | undefined {
-    try {
-      return work();
-    } catch (error) {
-      logFailure(feature, member, error);
-      return undefined;
-    }
-  }
-}
-
-export function logFailure(feature: Feature | undefined, member: string, error: unknown): void {
-  console.error(`The feature "${feature?.name}" failed in ${member}:`, error);
 }

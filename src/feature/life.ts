@@ -1,7 +1,8 @@
 // What the features of an agent are asked outside of turns: by its clients, its sub-agents, its wakes and its end.
 import type { Connection } from "../host/connection.ts";
 import type { Feature } from "./feature.ts";
-import { logFailure, type Features } from "./features.ts";
+import { logFailure } from "./feature-list.ts";
+import type { Features } from "./features.ts";
 
 /** What is known of an address that a feature of the package does not answer. */
 export interface FeatureLifeInit {

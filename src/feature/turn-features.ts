@@ -13,7 +13,8 @@ import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-t
 import type { SubmissionInput } from "./turn-input.ts";
 import type { ReplyAttachment } from "./approval-contract.ts";
 import type { CallOwner, ChannelPolicy, Feature, TurnObserver } from "./feature.ts";
-import { logFailure, type Features } from "./features.ts";
+import { logFailure } from "./feature-list.ts";
+import type { Features } from "./features.ts";
 import { TurnParts } from "./turn-parts.ts";
 
 type MessagePart = UIMessage["parts"][number];

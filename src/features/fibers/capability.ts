@@ -32,7 +32,9 @@ export const fibers = capability({
       all,
       tables: FIBER_TABLES,
       start: () => void claim(),
-      recover: () => (claim() ? runtime.keepAlive.while(() => all.recover()).catch(failed) : undefined),
+      roles: {
+        recovery: () => (claim() ? runtime.keepAlive.while(() => all.recover()).catch(failed) : undefined)
+      },
       runDue: () => all.recover(),
       stop: () => all.stop()
     };
