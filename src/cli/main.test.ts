@@ -319,7 +319,9 @@ describe("start-up", () => {
 
   test("the program itself loads descriptions only, no command", () => {
     expect(
-      [...loadedBy("cli/main.ts")].filter((file) => !/^(cli\/(table\/)?[\w-]+\.ts|util\/(errors|bytes)\.ts)$/.test(file))
+      [...loadedBy("cli/main.ts")].filter(
+        (file) => !/^(cli\/(table\/)?[\w-]+\.ts|util\/(errors|bytes)\.ts)$/.test(file)
+      )
     ).toEqual([]);
   });
 

@@ -14,7 +14,8 @@ import {
   type Gate,
   type Script
 } from "../../src/testing/index.ts";
-import { PlainNetwork, settle, storedMessages, type PageInit } from "./plain-kit.ts";
+import { storedMessages } from "../kit/messages.ts";
+import { PlainNetwork, settle, type PageInit } from "./plain-kit.ts";
 
 const MINUTE = 60_000;
 
