@@ -66,16 +66,15 @@ export type {
   McpToolInfo
 } from "./features/mcp/index.ts";
 export { defineChannels, messengerChannel } from "./features/channels/channels.ts";
+export type { ChannelCard, ChannelText } from "./feature/channel-text.ts";
 export type {
   ChannelCapabilities,
-  ChannelCard,
   ChannelContext,
   ChannelDefinition,
   ChannelDeliveryPolicy,
   ChannelDeliverySurface,
   ChannelIngress,
   ChannelKind,
-  ChannelText,
   DeliveryKind,
   DeliveryTag,
   MessengerOrigin,

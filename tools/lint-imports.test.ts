@@ -25,7 +25,7 @@ const allowed: Case[] = [
   { from: "src/features/actions/ledger.ts", specifier: "../approvals/approver.ts" },
   { from: "src/features/queue/capability.ts", specifier: "./members.ts" },
   { from: "src/features/queue/queue.ts", specifier: "./members.ts", typeOnly: true },
-  { from: "src/features/actions/ledger.ts", specifier: "../channels/channels.ts", typeOnly: true },
+  { from: "src/features/extensions/hook-dispatch.ts", specifier: "../actions/capability.ts", typeOnly: true },
   { from: "src/features/workflows/think-workflow.ts", specifier: "../../think/think.ts", typeOnly: true },
   { from: "src/features/actions/ledger.ts", specifier: "../../feature/feature.ts" },
   { from: "src/framework/manifest.ts", specifier: "../features/submissions/client.ts" },

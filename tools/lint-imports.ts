@@ -19,14 +19,13 @@ export interface Breach {
  * that has both is asked by name.
  */
 const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
-  "features/actions": ["features/approvals", "features/channels!"],
+  "features/actions": ["features/approvals"],
   // The facets of its state may have been written by the packages that everthink replaces.
   "features/chat-sdk": ["features/schedules", "takeover"],
-  "features/channels": ["features/approvals", "features/inspection", "features/workspace", "features/actions!"],
+  "features/channels": ["features/approvals", "features/workspace"],
   "features/execute": ["features/approvals", "features/workspace", "features/mcp"],
   "features/extensions": ["features/actions!", "features/workspace!"],
   "features/inspection": [
-    "features/actions",
     "features/agent-tools",
     "features/approvals",
     "features/fibers",

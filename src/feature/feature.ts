@@ -19,7 +19,13 @@ import type { CallOutcome } from "../journal/records.ts";
 import type { AssembledTurn, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { RecordedGrant, TurnView, TurnOutcome } from "../turn/turn.ts";
 import { isObject, type Json } from "../util/json.ts";
-import type { ApprovalSource, DecisionCheck, ReplyAttachment } from "./approval-contract.ts";
+import type {
+  ActionLedgerEntry,
+  ApprovalSource,
+  DecisionCheck,
+  ListLedgerOptions,
+  ReplyAttachment
+} from "./approval-contract.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { Connection } from "../host/connection.ts";
 import type { AgentPathStep } from "../host/path.ts";
@@ -131,6 +137,8 @@ export interface Roles {
    * class may answer. `path` as for `respond`.
    */
   readonly callbacks: (request: Request, path: string) => MaybePromise<Response | undefined>;
+  /** Inspectors: requests that have a credential of their own. */
+  readonly inspector: InspectorRole;
   /**
    * Whether a socket that connects at this path below the agent's address carries a protocol of the feature's own: then it
    * is sent nothing else, and every frame of it goes to `receive`.
@@ -149,6 +157,8 @@ export interface Roles {
   readonly observer: TurnObserver;
   /** What `onChatResponse` is given with the turn's answer. */
   readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
+  /** What stays known of actions, newest first. */
+  readonly actionLedger: (options: ListLedgerOptions) => readonly ActionLedgerEntry[];
   /** Who may decide over a call that waits for approval in the chat, and under which name. */
   readonly decisions: DecisionCheck;
   /** Accepts turns that run later, and keeps what stays known of them. */
@@ -182,6 +192,14 @@ export interface AccessRole {
   identities(): readonly string[];
   /** A sub-agent was deleted. */
   removed(child: AgentPathStep): void;
+}
+
+/** `path` is what follows the agent's address. */
+export interface InspectorRole {
+  /** Whether requests at this path are an inspector's. They are checked where they are answered. */
+  answers(path: string): boolean;
+  /** Whether a request at such a path has the credential. */
+  admits(request: Request, path: string): Promise<boolean>;
 }
 
 export interface FinalAnswerRole {

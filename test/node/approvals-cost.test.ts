@@ -2,7 +2,7 @@
 // are read and in characters of stored JSON that are parsed, so that a busy machine changes nothing.
 import { afterEach, expect, test, vi } from "vitest";
 import type { AgentView, InboxView } from "../../src/features/inspection/views.ts";
-import { LISTED_DECISIONS } from "../../src/features/inspection/inspection-approvals.ts";
+import { LISTED_DECISIONS } from "../../src/features/approvals/decided-approvals.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import { ask, echo, look, open, Subject, type Host } from "./inspection-kit.ts";
 

@@ -18,7 +18,7 @@ import { chatCapability } from "../../feature/capability.ts";
 import { isOverridden } from "../../feature/members.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 import { approvals } from "../approvals/capability.ts";
-import type { ChannelText } from "../channels/channels.ts";
+import type { ChannelText } from "../../feature/channel-text.ts";
 import { renderAttachment } from "./render-attachment.ts";
 
 export class ActionMembers {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ReplyAttachment } from "../../feature/approval-contract.ts";
-import type { ChannelText } from "../channels/channels.ts";
+import type { ChannelText } from "../../feature/channel-text.ts";
 import { renderAttachment } from "./render-attachment.ts";
 
 const card = { type: "card" as const, title: "A", children: [{ type: "text", content: "B" }] };

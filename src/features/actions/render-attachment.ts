@@ -1,7 +1,7 @@
 // What `renderAttachment()` makes of an attachment where the class does not say otherwise. Pure.
 import { isObject } from "../../util/json.ts";
 import type { ReplyAttachment } from "../../feature/approval-contract.ts";
-import type { ChannelCard, ChannelText } from "../channels/channels.ts";
+import type { ChannelCard, ChannelText } from "../../feature/channel-text.ts";
 
 /** For the kinds this package knows; undefined for what text cannot show. */
 export function renderAttachment(attachment: ReplyAttachment): ChannelText | undefined {

@@ -15,7 +15,7 @@ import type {
 } from "../../feature/approval-contract.ts";
 import { grantOf, grantOfRecord, recordOfGrant } from "../../feature/approval-contract.ts";
 import { featureErrors } from "../../feature/errors.ts";
-import type { CallOwner, LostCall, TurnPart } from "../../feature/feature.ts";
+import type { CallOwner, LostCall, Roles, TurnPart } from "../../feature/feature.ts";
 import { endingInPause } from "../../feature/paused-turn.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { TurnView } from "../../turn/turn.ts";
@@ -83,7 +83,10 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
   readonly tables = ["ledger", "pauses", "results", "attachments"].map((name) => ({ name: `cf_action_${name}` }));
   readonly approvals: ActionApprovals;
   readonly calls: CallOwner = this;
-  readonly roles = { attachmentsOf: (turnId: string) => this.attachmentsOf(turnId) };
+  readonly roles: Partial<Roles> = {
+    attachmentsOf: (turnId) => this.attachmentsOf(turnId),
+    actionLedger: (options) => this.listActionLedger(options)
+  };
   readonly #host: ActionsHost;
   readonly #owner: ActionMembers;
   readonly #ledger: Ledger;

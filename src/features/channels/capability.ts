@@ -5,6 +5,7 @@ import type { PendingApproval } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
 import { workspace } from "../workspace/capability.ts";
 import { capability, chatCapability } from "../../feature/capability.ts";
+import type { ChannelText } from "../../feature/channel-text.ts";
 import { channelErrors } from "./errors.ts";
 import { isOverridden } from "../../feature/members.ts";
 import type { ChatOptions, StreamCallback } from "../../feature/stream-callback.ts";
@@ -13,7 +14,6 @@ import { MessengerAccess } from "./messenger-access.ts";
 import { withOrigin } from "./channel-origin.ts";
 import type {
   ChannelContext,
-  ChannelText,
   DeliveryKind,
   MessengerCall,
   MessengerOrigin,

@@ -13,25 +13,23 @@ import type {
   MessengerQuestion,
   ReplyFile
 } from "./capability.ts";
-import type { PendingApproval } from "../../feature/approval-contract.ts";
+import type { PendingApproval, ReplyAttachment } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
 import { readReplyFiles, withFiles } from "./channel-files.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
 import type {
   ChannelContext,
   ChannelDefinition,
-  ChannelText,
   MessengerCall,
   MessengerOrigin,
   MessengersFeature
 } from "./channels.ts";
+import type { ChannelText } from "../../feature/channel-text.ts";
 import { channelErrors } from "./errors.ts";
 import type { Channels } from "./feature.ts";
 import { appendPart } from "./paragraphs.ts";
-import { listDecidedApprovals, LISTED_DECISIONS } from "../inspection/inspection-approvals.ts";
-import type { DecidedApproval } from "../inspection/views.ts";
+import { listDecidedApprovals, LISTED_DECISIONS, type DecidedApproval } from "../approvals/decided-approvals.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import type { ActionMembers } from "../actions/capability.ts";
 import type { WorkspaceMembers } from "../workspace/capability.ts";
 import { messengerAccess, messengers, type ChannelMembers } from "./capability.ts";
 import type { AgentBase } from "../../agent/agent-base.ts";
@@ -45,7 +43,10 @@ type RootAgent = AgentBase & ChannelMembers;
 export const OUT_OF_BAND = "[Delivered out of band] ";
 
 /** The agent, as far as it is used beside its channels. */
-type Owner = WorkspaceMembers & Partial<Pick<ActionMembers, "replyAttachments">>;
+interface Owner extends WorkspaceMembers {
+  /** Only an agent with actions has attachments. */
+  replyAttachments?(requestId: string): ReplyAttachment[];
+}
 
 export class ChannelRuntime {
   readonly #services: ChatServices;

@@ -1,6 +1,7 @@
 // Channels: the surfaces that a turn can belong to, and what each changes about its turns. The class declares them with
 // `configureChannels()` and `getMessengers()`; `web` is always there. Here are their types and the rules of the
 // declaration. Messengers themselves are a feature of their own.
+import type { ChannelText } from "../../feature/channel-text.ts";
 import type { ToolSet } from "ai";
 import type { FetchableAttachment } from "./capability.ts";
 import type { CarriesFeature, Feature } from "../../feature/feature.ts";
@@ -34,18 +35,6 @@ export interface ChannelDeliverySurface {
     message: ChannelText,
     delivery?: { readonly kind: DeliveryKind; readonly turnEnded: boolean }
   ): MaybePromise<unknown>;
-}
-
-/** A text for a channel. Providers that have cards show the card in the place of the text. */
-export type ChannelText = string | { readonly markdown: string; readonly card?: ChannelCard };
-
-/** A card element of the Chat SDK: texts, sections, fields, images, links, dividers, tables and buttons. */
-export interface ChannelCard {
-  readonly type: "card";
-  readonly title?: string;
-  readonly subtitle?: string;
-  readonly imageUrl?: string;
-  readonly children: readonly { readonly [field: string]: unknown }[];
 }
 
 /** The messengers that `getMessengers()` returns; a provider's function, such as `telegramMessenger()`, makes each. */

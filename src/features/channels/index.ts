@@ -2,7 +2,6 @@
 export { defineChannels, messengerChannel, resolveChannels } from "./channels.ts";
 export type {
   ChannelCapabilities,
-  ChannelCard,
   ChannelContext,
   ChannelDefinition,
   ChannelDeliveryPolicy,
@@ -10,7 +9,6 @@ export type {
   ChannelIngress,
   ChannelKind,
   ChannelMessenger,
-  ChannelText,
   DeliveryKind,
   DeliveryTag,
   MessengerOrigin,
@@ -19,3 +17,4 @@ export type {
   ThinkChannels
 } from "./channels.ts";
 export type { DeliverNoticeOptions } from "./capability.ts";
+export type { ChannelCard, ChannelText } from "../../feature/channel-text.ts";

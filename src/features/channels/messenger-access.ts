@@ -3,13 +3,11 @@
 // Code of the server, which calls methods of a stub, is not asked about.
 import { jsonResponse } from "../../util/json.ts";
 import { isUpgrade } from "../../agent/connections/upgrade.ts";
-import type { AddressedChild, Feature, Roles } from "../../feature/feature.ts";
+import type { AddressedChild, Feature, InspectorRole, Roles } from "../../feature/feature.ts";
 import { pathBelowAgent } from "../../agent/own-path.ts";
 import type { AgentPathStep } from "../../host/path.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { CONVERSATION_PREFIX, type MessengerSet } from "./channels.ts";
-import { inspection } from "../inspection/capability.ts";
-import { INSPECTION_PATH } from "../inspection/inspection.ts";
 import { isOverridden } from "../../feature/members.ts";
 import type { Services } from "../../feature/services.ts";
 import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";
@@ -106,7 +104,7 @@ export class MessengerAccess implements Feature {
     if (isFacet || !(this.#answersItself() || this.#isClaimed(SELF))) return undefined;
     const path = pathBelowAgent(request.url, this.#runtime);
     const isWebhook = messengers.find(this.#agent)?.isWebhook(path ?? new URL(request.url).pathname);
-    if (!isUpgrade(request) && (isWebhook || INSPECTION_PATH.test(path ?? ""))) return undefined;
+    if (!isUpgrade(request) && (isWebhook || this.#inspector?.answers(path ?? ""))) return undefined;
     if (await this.#isOpened(request, { className, name })) return undefined;
     return isUpgrade(request) ? refuse() : "class";
   }
@@ -135,10 +133,13 @@ export class MessengerAccess implements Feature {
     );
   }
 
+  get #inspector(): InspectorRole | undefined {
+    return this.#runtime.features.role("inspector");
+  }
+
   /** Whether a request has the credential of an inspector. The sub-agent asks its own class again. */
   async #mayInspect(request: Request, path: string): Promise<boolean> {
-    const inspected = isUpgrade(request) ? undefined : INSPECTION_PATH.exec(path)?.[1];
-    return inspected !== undefined && this.#ask(() => inspection.find(this.#agent)?.mayInspect(request, inspected));
+    return !isUpgrade(request) && this.#ask(() => this.#inspector?.admits(request, path));
   }
 
   async #isOpened(request: Request, conversation: AgentPathStep): Promise<boolean> {

@@ -2,6 +2,7 @@
 export { INSPECTION_VERSION } from "./views.ts";
 export type { StepUsage } from "../../journal/records.ts";
 export type { ModelPrices } from "./cost.ts";
+export type { DecidedApproval } from "../approvals/decided-approvals.ts";
 export type { InspectionAccess } from "./inspect-http.ts";
 export type {
   AgentView,
@@ -13,7 +14,6 @@ export type {
   ConversationSummary,
   ConversationsView,
   Cost,
-  DecidedApproval,
   FileView,
   HistoryWindow,
   InboxEntry,

@@ -29,7 +29,7 @@ import { promptFingerprint } from "../../turn/tool-calls.ts";
 import { isObject } from "../../util/json.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
 import { featureErrors } from "../../feature/errors.ts";
-import { listDecidedApprovals } from "./inspection-approvals.ts";
+import { listDecidedApprovals } from "../approvals/decided-approvals.ts";
 import { inspectFile, inspectState } from "./inspection-state.ts";
 import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
 import type { ChatServices, TurnPreview } from "../../feature/services.ts";

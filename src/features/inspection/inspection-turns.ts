@@ -23,7 +23,7 @@ import { kebabCase } from "../../util/kebab.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { InspectionMembers } from "./capability.ts";
 import { approvals } from "../approvals/capability.ts";
-import { listDecidedApprovals } from "./inspection-approvals.ts";
+import { listDecidedApprovals } from "../approvals/decided-approvals.ts";
 
 /** What is read of the journal for one turn, and at a time. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;

@@ -16,22 +16,26 @@ const warnings = new WarnOnce();
 
 const REST = /^\/v1\/(.*)$/s;
 /** Below an agent's address. */
-export const INSPECTION_PATH = /^\/inspect\/v1\/(.*)$/s;
+const INSPECTION_PATH = /^\/inspect\/v1\/(.*)$/s;
 
-export interface InspectionFeature extends Feature {
-  /** Whether a request may have what follows "/inspect/v1/". */
-  mayInspect(request: Request, path: string): Promise<boolean>;
-}
-
-export function inspectionFeature(services: ChatServices): InspectionFeature {
+export function inspectionFeature(services: ChatServices): Feature {
   // Only agents with these members open it.
   const agent = services.agent as InspectionMembers;
+  /** `path` is what follows "/inspect/v1/". */
   const mayInspect = async (request: Request, path: string) =>
     // The class may read the body to check a signature.
     (await agent.authorizeInspection(request.clone() as Request, accessOf(request, path))) === true;
   return {
     name: "inspection",
-    mayInspect,
+    roles: {
+      inspector: {
+        answers: (path) => INSPECTION_PATH.test(path),
+        admits: async (request, path) => {
+          const inspected = INSPECTION_PATH.exec(path)?.[1];
+          return inspected !== undefined && mayInspect(request, inspected);
+        }
+      }
+    },
     routes: {
       inspect: async (request, rest) => {
         const path = REST.exec(rest)?.[1];

@@ -1,5 +1,6 @@
 // One turn on a time scale, from its records. Pure: the same records give the same timeline, and records of other turns
 // change nothing. Where records are gone, `timelineOfHistory` shows what is kept longer.
+import type { DecidedApproval } from "../approvals/decided-approvals.ts";
 import { addStepUsage, NO_STEP_USAGE } from "../../journal/folds/turn-fold.ts";
 import type { TurnHistory } from "../../journal/history.ts";
 import type {
@@ -16,7 +17,6 @@ import type {
   ApprovalTimeline,
   AttemptTimeline,
   CallTimeline,
-  DecidedApproval,
   StepTimeline,
   InspectedTurnStatus,
   TurnTimeline

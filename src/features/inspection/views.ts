@@ -1,5 +1,6 @@
 // What the inspection API answers, as types: the page of Studio and every other client share them. Types only, and one
 // number. A field may be added to a version; one that is removed or means something else makes a new version.
+import type { DecidedApproval } from "../approvals/decided-approvals.ts";
 import type {
   AttemptEnded,
   AttemptStarted,
@@ -325,20 +326,6 @@ export interface InboxView {
   readonly approvals: readonly InboxEntry[];
   /** What was decided, newest first, at most 50. */
   readonly decided: readonly DecidedApproval[];
-}
-
-export interface DecidedApproval {
-  readonly callId: string;
-  /** "action": it was parked. "tool": a call of a turn. */
-  readonly kind: "action" | "tool";
-  readonly name: string;
-  readonly approved: boolean;
-  /** It was not decided in time. */
-  readonly expired?: true;
-  /** Who decided: a user of a messenger (`telegram:7`), a name of the application, or `unverified:` and a client's claim. */
-  readonly by: string | null;
-  readonly reason: string | null;
-  readonly at: number;
 }
 
 export interface InboxEntry {

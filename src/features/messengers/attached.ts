@@ -3,7 +3,7 @@
 // attachments, whatever other turns have ended meanwhile.
 import type { ReplyAttachment } from "../../feature/approval-contract.ts";
 import type { ReplyFile } from "../channels/capability.ts";
-import type { ChannelText } from "../channels/channels.ts";
+import type { ChannelText } from "../../feature/channel-text.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
 import type { AnswerJob, FollowUpJob, Inbox, MessengerReply } from "./inbox.ts";
 import type { Uploads } from "./uploads.ts";

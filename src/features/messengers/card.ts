@@ -1,6 +1,6 @@
 // A card of the Chat SDK as the adapters of this package show it: its elements in order, in one flat list. Elements that they
 // have no form for (selects, charts) are left out. Pure.
-import type { ChannelCard } from "../channels/channels.ts";
+import type { ChannelCard } from "../../feature/channel-text.ts";
 import { isObject } from "../../util/json.ts";
 import { readList, readString, type Fields } from "./fields.ts";
 

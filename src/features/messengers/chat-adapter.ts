@@ -1,7 +1,7 @@
 // A Chat SDK adapter (`@chat-adapter/*`) as far as it is used, and the object that it is given in the place of the SDK's
 // `Chat`: that one debounces, queues and answers from memory, which a crash loses. This one only collects what the adapter
 // parsed, so that it is stored before the webhook is answered.
-import type { ChannelCard } from "../channels/channels.ts";
+import type { ChannelCard } from "../../feature/channel-text.ts";
 
 export interface ChatAuthor {
   readonly userId: string;

@@ -1,19 +1,31 @@
-// Decisions over approvals, read for inspectors: which, when, by whom. When is a change of the conversation, what was
+// Decisions over approvals that were taken: which, when, by whom. When is a change of the conversation, what was
 // decided is in the stored call, and the name is in the change or in the ledger of actions.
 import type { UIMessage } from "ai";
-import type { DecidedApproval } from "./views.ts";
 import { changeOf } from "../../journal/history.ts";
 import type { ConversationChanged } from "../../journal/records.ts";
 import { partsByCall, toolNameOf, type ToolPart } from "../../model/index.ts";
 import { isObject } from "../../util/json.ts";
 import type { ActionLedgerEntry } from "../../feature/approval-contract.ts";
-import { actions } from "../actions/capability.ts";
 import type { ChatServices } from "../../feature/services.ts";
 
 /** The newest that are listed. */
 export const LISTED_DECISIONS = 50;
 const MAX_CHANGES = 1000;
 const MAX_LEDGER_ROWS = 500;
+
+export interface DecidedApproval {
+  readonly callId: string;
+  /** "action": it was parked. "tool": a call of a turn. */
+  readonly kind: "action" | "tool";
+  readonly name: string;
+  readonly approved: boolean;
+  /** It was not decided in time. */
+  readonly expired?: true;
+  /** Who decided: a user of a messenger (`telegram:7`), a name of the application, or `unverified:` and a client's claim. */
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly at: number;
+}
 
 export interface AskedCalls {
   readonly callIds: ReadonlySet<string>;
@@ -30,8 +42,9 @@ export function listDecidedApprovals(services: ChatServices, of?: AskedCalls): D
     return of.callIds.has(callId) && (of.messageId === undefined || messageIds[0] === of.messageId);
   });
   if (asked.length === 0) return [];
+  services.features.bringAll();
   const ledger = Map.groupBy(
-    actions.find(services.agent)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [],
+    services.features.role("actionLedger")?.({ limit: MAX_LEDGER_ROWS }) ?? [],
     ({ toolCallId }) => toolCallId
   );
   // Code that waits more than once has several changes: the newest tells.
