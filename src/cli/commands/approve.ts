@@ -1,5 +1,5 @@
 // `everthink approve`: decides over what an agent waits for.
-import { approvalId } from "../approval-id.ts";
+import { questionId } from "../question-id.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
@@ -90,7 +90,7 @@ function waitingOf({ descriptor, question, otherwise }: Described): Waiting {
   const { mayHaveRun } = question;
   const action = fieldOf(descriptor, "action");
   return {
-    id: approvalId(question),
+    id: questionId(question),
     action: typeof action === "string" ? action : otherwise.action,
     input: fieldOf(descriptor, "input") ?? otherwise.input,
     ...(mayHaveRun && { mayHaveRun }),

@@ -6,7 +6,7 @@ import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
 import { showTitle } from "../../features/messengers/approval-input.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
-import { approvalId } from "../approval-id.ts";
+import { questionId } from "../question-id.ts";
 import { AnswerPrinter, type Paint } from "../answer-printer.ts";
 import { CommandError, type CliContext, type CliTerminal } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
@@ -73,7 +73,7 @@ async function sendOnce(
     printer.endLine();
     if (error !== undefined) context.note(printable(`The turn failed: ${error}`));
     for (const waiting of pendingApprovals) {
-      context.note(printable(`${question(waiting)}\nDecide: ${decideWith(approvalId(waiting))}`));
+      context.note(printable(`${question(waiting)}\nDecide: ${decideWith(questionId(waiting))}`));
     }
   }
   if (pendingApprovals.length > 0) return PARKED;
