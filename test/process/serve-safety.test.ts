@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 const serve = (data: string, ...args: string[]) =>
-  project.serve(["worker.js", "--objects", "Notes,Empty", "--data", data, ...args]);
+  project.serve(["worker.js", "--objects", "Notes,Other", "--data", data, ...args]);
 
 interface Sent {
   path?: string;
@@ -147,7 +147,7 @@ describe("mistakes", () => {
     const output = await refusal(project.serve(["worker.js", "--objects", "Notes,Notse", "--data", "data-class"]));
     expect(output).toBe(
       "The build does not export the class Notse given with --objects.\n" +
-        "Classes of Durable Objects it exports: Notes, Empty. Class names must survive the bundler.\n"
+        "Classes of Durable Objects it exports: Notes, Other. Class names must survive the bundler.\n"
     );
     expect(existsSync(join(project.folder, "data-class"))).toBe(false);
   });
@@ -155,7 +155,7 @@ describe("mistakes", () => {
   test("without --objects the classes that were found are listed", async () => {
     const run = project.serve(["worker.js", "--data", "data-unbound"]);
     expect(await (await run.fetch("/")).text()).toBe("no agent");
-    expect(run.output).toContain("The build exports: Notes, Empty. Bind with --objects Notes,Empty\n");
+    expect(run.output).toContain("The build exports: Notes, Other. Bind with --objects Notes,Other\n");
     await stop(run);
   });
 
