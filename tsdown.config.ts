@@ -17,7 +17,17 @@ const skillsApart: Plugin = {
       : null
 };
 
-export default defineConfig({
+const everywhere = {
+  // Declarations are made for the package only, not for tests and examples.
+  tsconfig: "tsconfig.build.json",
+  format: "esm",
+  platform: "neutral",
+  target: "es2024",
+  sourcemap: true
+} as const;
+
+const ofPackage = defineConfig({
+  ...everywhere,
   plugins: [skillsApart],
   // Types of imports that no file of ours has.
   copy: [{ from: "src/framework/skills/skills-module.d.ts", to: "dist" }],
@@ -28,17 +38,20 @@ export default defineConfig({
     // Named by build.js, at its side.
     streams: "src/framework/build/streams/index.ts",
     "serve/cli": "src/cli/bin.ts",
-    "serve/front-worker": "src/framework/serve/front/worker.ts",
     "platform/workerd": "src/host/workerd/platform.ts",
     "platform/node": "src/testing/inprocess/platform.ts"
   },
-  // Declarations are made for the package only, not for tests and examples.
-  tsconfig: "tsconfig.build.json",
-  format: "esm",
-  platform: "neutral",
-  target: "es2024",
   dts: true,
-  sourcemap: true,
   // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
   deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform", "react", "vite"] }
 });
+
+/** workerd is given this file alone: it shares no module with the others. */
+const frontWorker = defineConfig({
+  ...everywhere,
+  entry: { "serve/front-worker": "src/framework/serve/front/worker.ts" },
+  clean: false,
+  dts: false
+});
+
+export default [ofPackage, frontWorker];
