@@ -1,5 +1,6 @@
 // What a failure says about itself, gathered from all of its links: the SDK's wrapper, the provider's refusal, an error
 // part of a stream, the network's own error. Pure, total and bounded: anything can be thrown, and a chain may be a loop.
+import { fieldOf } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 
 /** Links that are looked at. Deeper ones have nothing to say that the outer ones do not. */
@@ -36,9 +37,9 @@ export function failureSignals(error: unknown): FailureSignals {
     if (typeof link === "string") texts.push(link);
     if (!isObject(link)) continue;
     texts.push(...wordsOf(link));
-    statuses.push(...STATUSES.flatMap((field) => asStatus(read(link, field)) ?? []));
-    headers.push(...["responseHeaders", "headers"].flatMap((field) => headersOf(read(link, field)) ?? []));
-    isRetryable ||= read(link, "isRetryable") === true;
+    statuses.push(...STATUSES.flatMap((field) => asStatus(fieldOf(link, field)) ?? []));
+    headers.push(...["responseHeaders", "headers"].flatMap((field) => headersOf(fieldOf(link, field)) ?? []));
+    isRetryable ||= fieldOf(link, "isRetryable") === true;
   }
   return { texts: texts.map((text) => text.slice(0, MAX_TEXT_LENGTH)), status: statuses[0], headers, isRetryable };
 }
@@ -69,18 +70,18 @@ function isReadable(link: unknown): boolean {
 function below(link: unknown): unknown[] {
   if (Array.isArray(link)) return link.slice(0, MAX_LINKS);
   if (!isObject(link)) return [];
-  const found = LINKS.map((field) => read(link, field));
+  const found = LINKS.map((field) => fieldOf(link, field));
   // Of several attempts the last one decides; the SDK lists all of them in `errors`.
-  return read(link, "lastError") === undefined ? [...found, read(link, "errors")] : found;
+  return fieldOf(link, "lastError") === undefined ? [...found, fieldOf(link, "errors")] : found;
 }
 
 function wordsOf(link: Record<string, unknown>): string[] {
   const words = WORDS.flatMap((field) => {
-    const value = read(link, field);
+    const value = fieldOf(link, field);
     return typeof value === "string" ? [value] : [];
   });
   // Bodies come in many shapes; without a message, all of it is read.
-  if (link instanceof Error || typeof read(link, "message") === "string") return words;
+  if (link instanceof Error || typeof fieldOf(link, "message") === "string") return words;
   return [...words, printed(link)];
 }
 
@@ -103,13 +104,4 @@ function headersOf(given: unknown): ReadonlyMap<string, string> | undefined {
   if (!isObject(given)) return undefined;
   const entries = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** A getter that throws has nothing to say. */
-function read(link: Record<string, unknown>, field: string): unknown {
-  try {
-    return link[field];
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 // Whatever a provider streams, as the part of the specification it should have been: a wrong field gets the value that
 // claims least, and what cannot be a part is left out. Everything above this file may rely on the types. Pure and total:
 // a provider's value may be anything, getters that throw included. Which call an id means is decided by call-ids.ts.
+import { fieldOf } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import type { ModelPart } from "./coalesce.ts";
 import { tokenCount } from "./usage.ts";
@@ -30,19 +31,19 @@ export function normalisePart(value: unknown, version: SpecificationVersion): Mo
 }
 
 function readPart(value: Fields, version: SpecificationVersion): ModelPart | undefined {
-  const type = field(value, "type");
+  const type = fieldOf(value, "type");
   const rules = typeof type === "string" ? rulesOf(type, value) : undefined;
   if (typeof type !== "string" || rules === undefined) return undefined;
   const part: Fields & ModelPart = { type };
   for (const [key, rule] of Object.entries(rules)) {
-    const checked = rule(field(value, key), version);
+    const checked = rule(fieldOf(value, key), version);
     if (checked === NO_PART) return undefined;
     if (checked !== undefined) part[key] = checked;
   }
   // Fields that a newer specification adds are kept, as far as they can be stored.
   for (const key of Object.keys(value)) {
     if (key === "type" || Object.hasOwn(rules, key)) continue;
-    const copy = jsonValue(field(value, key));
+    const copy = jsonValue(fieldOf(value, key));
     if (copy !== undefined) part[key] = copy;
   }
   return part;
@@ -146,7 +147,7 @@ const RULES: ReadonlyMap<string, Readonly<Record<string, Rule>>> = new Map<strin
 ]);
 
 function rulesOf(type: string, part: Fields): Readonly<Record<string, Rule>> | undefined {
-  return RULES.get(type === "source" ? `source ${String(words(field(part, "sourceType"), "v4"))}` : type);
+  return RULES.get(type === "source" ? `source ${String(words(fieldOf(part, "sourceType"), "v4"))}` : type);
 }
 
 function encoding(value: unknown): unknown {
@@ -167,8 +168,8 @@ function warningsOf(value: unknown): unknown[] {
 /** Base64 or bytes; in the newest specification with a tag, or an address. */
 function fileData(value: unknown, version: SpecificationVersion): unknown {
   const given = isObject(value) && !(value instanceof Uint8Array) ? value : { type: "data", data: value };
-  const [data, url] = [field(given, "data"), field(given, "url")];
-  if (field(given, "type") === "url") {
+  const [data, url] = [fieldOf(given, "data"), fieldOf(given, "url")];
+  if (fieldOf(given, "type") === "url") {
     return version === "v4" && (url instanceof URL || URL.canParse(String(words(url, version))))
       ? { type: "url", url }
       : undefined;
@@ -183,7 +184,7 @@ const REASONS: ReadonlySet<unknown> = new Set([
 ]);
 
 function finishReason(value: unknown, version: SpecificationVersion): unknown {
-  const [unified, raw] = isObject(value) ? [field(value, "unified"), field(value, "raw")] : [value, value];
+  const [unified, raw] = isObject(value) ? [fieldOf(value, "unified"), fieldOf(value, "raw")] : [value, value];
   if (version === "v2") return REASONS.has(unified) ? unified : "unknown";
   return { unified: REASONS.has(unified) ? unified : "other", raw: typeof raw === "string" ? raw : undefined };
 }
@@ -193,17 +194,17 @@ function usage(value: unknown, version: SpecificationVersion): unknown {
   if (version === "v2") {
     return counts(given, ["inputTokens", "outputTokens", "totalTokens", "reasoningTokens", "cachedInputTokens"]);
   }
-  const raw = jsonValue(field(given, "raw"));
+  const raw = jsonValue(fieldOf(given, "raw"));
   return {
-    inputTokens: counts(field(given, "inputTokens"), ["total", "noCache", "cacheRead", "cacheWrite"]),
-    outputTokens: counts(field(given, "outputTokens"), ["total", "text", "reasoning"]),
+    inputTokens: counts(fieldOf(given, "inputTokens"), ["total", "noCache", "cacheRead", "cacheWrite"]),
+    outputTokens: counts(fieldOf(given, "outputTokens"), ["total", "text", "reasoning"]),
     ...(isObject(raw) && { raw })
   };
 }
 
 function counts(value: unknown, keys: readonly string[]): Fields {
   const given = isObject(value) ? value : {};
-  return Object.fromEntries(keys.map((key) => [key, tokenCount(field(given, key))]));
+  return Object.fromEntries(keys.map((key) => [key, tokenCount(fieldOf(given, key))]));
 }
 
 /** What JSON can hold of a value; undefined if that is nothing. `above`: what it is part of, so that a loop ends. */
@@ -226,17 +227,8 @@ function jsonValue(value: unknown, above: readonly object[] = []): unknown {
 function jsonObject(value: object, above: readonly object[]): Fields {
   return Object.fromEntries(
     Object.keys(value).flatMap((key): [string, unknown][] => {
-      const inner = jsonValue(field(value as Fields, key), above);
+      const inner = jsonValue(fieldOf(value as Fields, key), above);
       return inner === undefined ? [] : [[key, inner]];
     })
   );
-}
-
-/** A getter that throws has nothing to say. */
-function field(from: Fields, key: string): unknown {
-  try {
-    return from[key];
-  } catch {
-    return undefined;
-  }
 }

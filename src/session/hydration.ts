@@ -119,7 +119,7 @@ export class LiveView {
 
   #load(leafId: string | null): SizedMessage[] {
     this.#isPartial = true;
-    return this.#init.store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES).messages;
+    return this.#init.store.readRecent(leafId, this.budgetBytes, MIN_HYDRATED_MESSAGES).messages;
   }
 
   /** The entries as they are now, reading only new and changed messages. Undefined: read all of them again. */
@@ -166,18 +166,18 @@ export class LiveView {
   #isMeagre(entries: readonly SizedMessage[]): boolean {
     if (entries.length >= this.#init.store.shownTotals().length) return false;
     const bytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    return entries.length < MIN_HYDRATED_MESSAGES || bytes * 2 < this.#budget();
+    return entries.length < MIN_HYDRATED_MESSAGES || bytes * 2 < this.budgetBytes;
   }
 
   /** Drops the oldest until the rest fits. The newest summary stays: it is what is left of everything before it. */
   #fit(entries: SizedMessage[]): SizedMessage[] {
     let bytes = 0;
     for (const { sizeBytes } of entries) bytes += sizeBytes;
-    if (bytes <= this.#budget()) return entries;
+    if (bytes <= this.budgetBytes) return entries;
     const summary = entries.findLast(({ message }) => isCompactionMessage(message));
     const others = entries.filter((entry) => entry !== summary);
     let first = 0;
-    while (bytes > this.#budget() && others.length - first > MIN_HYDRATED_MESSAGES) {
+    while (bytes > this.budgetBytes && others.length - first > MIN_HYDRATED_MESSAGES) {
       bytes -= others[first++]?.sizeBytes ?? 0;
     }
     if (first === 0) return entries;
@@ -205,8 +205,8 @@ export class LiveView {
     this.#isPartial = entries.length < length;
     const shown = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     // A row that cannot be read is missing from the view, but not because of its size.
-    if (entries.length >= length || shown >= bytes || bytes <= this.#budget()) return;
-    const window = { totalContentBytes: bytes, budgetBytes: this.#budget(), hydratedMessages: entries.length };
+    if (entries.length >= length || shown >= bytes || bytes <= this.budgetBytes) return;
+    const window = { totalContentBytes: bytes, budgetBytes: this.budgetBytes, hydratedMessages: entries.length };
     const numbers = JSON.stringify(window);
     if (numbers === this.#reported) return;
     if (this.#reported === "")
@@ -215,7 +215,8 @@ export class LiveView {
     this.#init.onWindowed(window);
   }
 
-  #budget(): number {
+  /** Infinite: no limit. */
+  get budgetBytes(): number {
     const budget = this.#init.budgetBytes();
     return Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
   }

@@ -189,7 +189,7 @@ export class StoredTranscript implements Transcript {
     const { messages, sizeBytes } = this.#read(leafId);
     if (!messages.some(isCutForPeople)) return messages.map(uiOf);
     const shown = this.#filesIn(messages);
-    let left = this.#budget() - sizeBytes;
+    let left = this.#view.budgetBytes - sizeBytes;
     let isFirst = true;
     for (let index = messages.length - 1; index >= 0; index -= 1) {
       const message = messages[index];
@@ -208,14 +208,9 @@ export class StoredTranscript implements Transcript {
       const { messages } = this.#view;
       return { messages, sizeBytes: this.#view.sizeBytes };
     }
-    const { messages } = this.#store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES);
+    const { messages } = this.#store.readRecent(leafId, this.#view.budgetBytes, MIN_HYDRATED_MESSAGES);
     const sizeBytes = messages.reduce((sum, entry) => sum + entry.sizeBytes, 0);
     return { messages: messages.map(({ message }) => message), sizeBytes };
-  }
-
-  #budget(): number {
-    const budget = this.#init.budgetBytes();
-    return Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
   }
 
   /** Undefined: nothing of it is cut, it is gone, or it has more than `maxBytes`. */

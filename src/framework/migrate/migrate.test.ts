@@ -272,6 +272,11 @@ describe("files that are no modules", () => {
   });
 });
 
+test("a Wrangler file that cannot be parsed stays as it is", () => {
+  const { changed } = planned("broken-wrangler", { "wrangler.jsonc": '{ "main": "virtual:think/entry", "name" }' });
+  expect(changed).toEqual({});
+});
+
 test("a package stays listed where an import that is only known when it runs may need it", () => {
   const files = (code: string) => ({
     "package.json": '{ "dependencies": { "agents": "1", "@cloudflare/think": "1" } }',
