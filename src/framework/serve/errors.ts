@@ -11,12 +11,16 @@ export interface DataFolderOwner {
 }
 
 export class PortTakenError extends ServeError {
-  constructor(readonly port: number) {
+  // Not a parameter property: tools/ run this file under Node, which only strips types.
+  readonly port: number;
+
+  constructor(port: number) {
     super({
       code: "serve-port-taken",
       message: `Port ${port} is already in use.`,
       hint: "Choose another one with --port."
     });
+    this.port = port;
   }
 }
 
