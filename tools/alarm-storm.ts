@@ -48,8 +48,12 @@ export interface StormReport {
   runs: Record<string, number>;
   /** Tasks that began in one and the same second, at most. */
   mostInASecond: number;
-  /** From the command to the first answer. */
+  /** From the command to the first answer, of a server without agents. */
+  idleAnswerMs: number;
+  /** From the command to the first answer, with all the tasks due. */
   firstAnswerMs: number;
+  /** Tasks that had run by then. */
+  ranAtFirstAnswer: number;
   /** Slowest answer of the port while tasks ran. */
   slowestAnswerMs: number;
   peakMegabytes: number;
@@ -63,8 +67,8 @@ export interface StormReport {
 export async function alarmStorm(options: StormOptions): Promise<StormReport> {
   const { folder, agents, say = () => undefined } = options;
   await writeProject(folder);
-  const at = Date.now() + LEAD_MS;
   const planning = await serve(options);
+  const at = Date.now() + LEAD_MS;
   const ids = JSON.parse(await ask(`${planning.url}/plan?count=${agents}&at=${at}`)) as string[];
   await planning.stop();
   copyAgent(join(folder, "data"), ids);
@@ -72,7 +76,6 @@ export async function alarmStorm(options: StormOptions): Promise<StormReport> {
   await delay(at + 1_000 - Date.now());
   const askedAt = performance.now();
   const running = await serve(options);
-  const firstAnswerMs = performance.now() - askedAt;
   const peaks = await watch(running, options)
     .catch(async (error: unknown) => {
       // What it says about its end.
@@ -82,7 +85,9 @@ export async function alarmStorm(options: StormOptions): Promise<StormReport> {
     .finally(() => running.stop());
   return {
     ...countRuns(join(folder, "data")),
-    firstAnswerMs: Math.round(firstAnswerMs),
+    idleAnswerMs: planning.answeredAfterMs,
+    firstAnswerMs: running.answeredAfterMs,
+    ranAtFirstAnswer: running.ranAtFirstAnswer,
     ...peaks,
     tookMs: Math.round(performance.now() - askedAt),
     output: running.output()
@@ -125,6 +130,8 @@ async function ask(url: string): Promise<string> {
 
 interface Server {
   url: string;
+  answeredAfterMs: number;
+  ranAtFirstAnswer: number;
   output(): string;
   says(pattern: RegExp): Promise<RegExpExecArray>;
   workerd(): number;
@@ -134,6 +141,7 @@ interface Server {
 async function serve({ folder, openFiles }: StormOptions): Promise<Server> {
   // The limit of the whole tree: what Node raises by itself is bounded by it.
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles}; `;
+  const startedAt = performance.now();
   const script = `${limit}exec "$0" "$1" serve --port 0 --data data`;
   const child = spawn("/bin/sh", ["-c", script, process.execPath, COMMAND], {
     cwd: folder,
@@ -150,9 +158,11 @@ async function serve({ folder, openFiles }: StormOptions): Promise<Server> {
     }
   };
   const url = (await says(/Ready: (http:\S+)\/ /))[1] ?? "";
-  await ask(`${url}/ran`);
+  const { ran } = JSON.parse(await ask(`${url}/ran`)) as { ran: number };
   return {
     url,
+    answeredAfterMs: Math.round(performance.now() - startedAt),
+    ranAtFirstAnswer: ran,
     says,
     output: () => output,
     workerd: () => workerdOf(child),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { levelAlarms } from "./alarm-files.ts";
+import { levelAlarms, plan } from "./alarm-files.ts";
 
 const NOW = 1_700_000_000_000;
 const LIMITS = { perSecond: 2, atOnce: 1 };
@@ -46,10 +46,32 @@ test("alarms that are due run so many a second over all classes, after the port 
   store("Reader", ids(3, NOW - 30_000));
   const levelled = levelAlarms(folder, LIMITS, NOW);
   const times = [...stored("Clerk"), ...stored("Reader")].toSorted((first, second) => first - second);
-  expect(Math.min(...times)).toBeGreaterThanOrEqual(1_000);
+  expect(Math.min(...times)).toBe(5_000);
   const bySecond = Map.groupBy(times, (at) => Math.floor(at / 1_000));
   expect([...bySecond.values()].map(({ length }) => length)).toEqual([2, 2, 2]);
   expect(levelled).toEqual({ due: 6, overMs: Math.max(...times) });
+});
+
+test.each([
+  { due: 2, limit: 2, fromMs: 1_000 },
+  { due: 3, limit: 2, fromMs: 5_000 },
+  { due: 20_000, limit: 15, fromMs: 5_000 }
+])("$due alarms that are due, $limit a second, run from $fromMs ms on", ({ due, limit, fromMs }) => {
+  const alarms = Array.from({ length: due }, (_, index) => ({ file: "a", id: `${index}`, atMs: NOW - 1 }));
+  const moved = plan(alarms, { perSecond: limit, atOnce: 1 }, NOW);
+  expect(moved).toHaveLength(due);
+  expect(Math.min(...moved.map(({ atMs }) => atMs)) - NOW).toBe(fromMs);
+});
+
+test("alarms of the next seconds do not run among many that are due, and wait with them", () => {
+  const alarms = [0, -1, -2, 3_000, 9_000].map((afterMs) => ({ file: "a", id: `${afterMs}`, atMs: NOW + afterMs }));
+  const moved = plan(alarms, { perSecond: 2, atOnce: 1 }, NOW);
+  expect(moved.map(({ id, atMs }) => [id, atMs - NOW])).toEqual([
+    ["-2", 5_000],
+    ["-1", 5_500],
+    ["0", 6_000],
+    ["3000", 6_500]
+  ]);
 });
 
 test("those that were due first run first", () => {
