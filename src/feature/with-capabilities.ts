@@ -6,7 +6,7 @@ import { capabilitiesOfClass, install } from "./members.ts";
 type AbstractClass = abstract new (...args: never[]) => object;
 
 /** What `this` of the class has by its capabilities. */
-type MembersOf<List extends readonly Capability[]> = UnionToIntersection<
+export type MembersOf<List extends readonly Capability[]> = UnionToIntersection<
   List[number] extends infer One ? (One extends Capability<Feature, infer Members> ? Members : never) : never
 >;
 

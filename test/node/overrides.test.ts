@@ -1,0 +1,106 @@
+// The public names of the classes: what TypeScript knows of them is what the lists of capabilities put there, and a user's
+// class may override each.
+import { isDeepStrictEqual } from "node:util";
+import { expect, expectTypeOf, test } from "vitest";
+import { AgentBase } from "../../src/agent/agent-base.ts";
+import { AGENT_CAPABILITIES } from "../../src/agent-class/capabilities.ts";
+import type { AgentMembers } from "../../src/agent-class/members.ts";
+import type { Capability } from "../../src/feature/capability.ts";
+import type { MembersOf } from "../../src/feature/with-capabilities.ts";
+import { Think, Workspace } from "../../src/index.ts";
+import { createTestHost } from "../../src/testing/index.ts";
+import { THINK_CAPABILITIES, type ThinkMembers } from "../../src/think/capabilities.ts";
+import { ThinkCore } from "../../src/think/think-core.ts";
+import { OverridesAgent } from "../types/agent-overrides.ts";
+import { OverridesThink } from "../types/think-overrides.ts";
+
+/** Names for types only are no members. */
+type NamesOf<Members> = Extract<keyof Members, string>;
+
+test("the class has the names of every capability in its list by its type, and no other", () => {
+  expectTypeOf<NamesOf<AgentMembers>>().toEqualTypeOf<NamesOf<MembersOf<typeof AGENT_CAPABILITIES>>>();
+  expectTypeOf<NamesOf<ThinkMembers>>().toEqualTypeOf<NamesOf<MembersOf<typeof THINK_CAPABILITIES>>>();
+  expectTypeOf<AgentMembers>().toExtend<MembersOf<typeof AGENT_CAPABILITIES>>();
+  expectTypeOf<ThinkMembers>().toExtend<MembersOf<typeof THINK_CAPABILITIES>>();
+});
+
+const methodsOf = (...classes: readonly { readonly prototype: object }[]) =>
+  classes
+    .flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))
+    .filter((name) => name !== "constructor")
+    .toSorted();
+
+const membersOf = (capabilities: readonly Capability[]) => capabilities.flatMap(({ members }) => members ?? []);
+
+test("a class may override every method and accessor of an agent", () => {
+  const offered = methodsOf(AgentBase, ...membersOf(AGENT_CAPABILITIES));
+  expect(methodsOf(OverridesAgent)).toEqual(offered);
+});
+
+test("a class may override every method and accessor that a conversation adds", () => {
+  const offered = methodsOf(ThinkCore, ...membersOf(THINK_CAPABILITIES));
+  expect(methodsOf(OverridesThink)).toEqual(offered);
+});
+
+let started: Record<string, unknown>;
+
+class Defaults extends Think {
+  override onStart(): void {
+    const { ctx: _ctx, env: _env, ...settings } = { ...this } as Record<string, unknown>;
+    started = settings;
+  }
+}
+
+class Files extends Workspace {}
+
+const files = new Files({ sql: { exec: () => ({ toArray: () => [] }) } });
+
+class Settings extends Defaults {
+  override observability = undefined;
+  override maxSteps = 3;
+  override sendReasoning = false;
+  override sendUsage = true;
+  override messageConcurrency: Think["messageConcurrency"] = "latest";
+  override hydrationByteBudget = 1;
+  override mediaEviction: Think["mediaEviction"] = false;
+  override allowClientToolOverrides = true;
+  override historyTruncation: Think["historyTruncation"] = { keepRecent: 1 };
+  override contextOverflow: Think["contextOverflow"] = {};
+  override chatRecovery: Think["chatRecovery"] = false;
+  override chatStreamStallTimeoutMs = 1;
+  override chatStreamStallIncludesTools = true;
+  override maxTurnTokens = 1;
+  override maxAnswerBytes = 1;
+  override deliverEmail: Think["deliverEmail"] = async () => {};
+  override mcpFetch: Think["mcpFetch"] = async () => new Response();
+  override maxConcurrentAgentTools = 1;
+  override maxQueuedAgentTools = 1;
+  override agentToolNoProgressMs = 1;
+  override agentToolRetention: Think["agentToolRetention"] = { maxRuns: 1 };
+  override submissionRetentionMs = 1;
+  override actionLedgerPendingRetryLeaseMs: Think["actionLedgerPendingRetryLeaseMs"] = false;
+  override actionLedgerRetention: Think["actionLedgerRetention"] = { settledMs: 1 };
+  override actionPendingApprovalTtlMs: Think["actionPendingApprovalTtlMs"] = false;
+  override workspace: Think["workspace"] = files;
+  override workspaceTools = false;
+  override workspaceBash: Think["workspaceBash"] = false;
+  override waitForMcpConnections: Think["waitForMcpConnections"] = true;
+  override maxMcpTools = 1;
+  override extensionLoader: Think["extensionLoader"] = { get: () => ({ getEntrypoint: () => ({}) }) };
+  // Filled by the start, which finds the loader above.
+  override extensionManager: Think["extensionManager"] = undefined;
+  override hookTimeout = 1;
+  override codemode: object | undefined = {};
+  override plainChat = false;
+  override openAIEndpoint = true;
+}
+
+test("a class may have a value of its own for every setting", async () => {
+  const host = createTestHost({ agents: { Defaults, Settings } });
+  await host.get(Defaults, "a");
+  const defaults = started;
+  await host.get(Settings, "a");
+  const untouched = Object.keys(defaults).filter((name) => isDeepStrictEqual(started[name], defaults[name]));
+  expect(Object.keys(started).toSorted()).toEqual(Object.keys(defaults).toSorted());
+  expect(untouched).toEqual([]);
+});
