@@ -1,20 +1,8 @@
 // Classes with a part of the capabilities.
-import type { Capability } from "./capability.ts";
-import type { Feature } from "./feature.ts";
+import type { Capability, NamesOf } from "./capability.ts";
 import { capabilitiesOfClass, install } from "./members.ts";
 
 type AbstractClass = abstract new (...args: never[]) => object;
-
-/** What `this` of the class has by its capabilities. */
-export type MembersOf<List extends readonly Capability[]> = UnionToIntersection<
-  List[number] extends infer One ? (One extends Capability<Feature, infer Members> ? Members : never) : never
->;
-
-type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
-  all: infer All
-) => void
-  ? All
-  : never;
 
 /** TypeScript joins what such a constructor makes with what the base class makes; it knows one by these very parameters. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -34,7 +22,7 @@ type Mixin<Members> = abstract new (...args: any[]) => Members;
 export function withCapabilities<Base extends AbstractClass, List extends readonly Capability[]>(
   base: Base,
   ...capabilities: List
-): Base & Mixin<MembersOf<List>> {
+): Base & Mixin<NamesOf<List>> {
   const known = new Set(capabilitiesOfClass(base));
   const all = withRequired(capabilities).filter((one) => !known.has(one));
   const parent: AbstractClass = base;
@@ -45,7 +33,7 @@ export function withCapabilities<Base extends AbstractClass, List extends readon
     }
   }
   const made: AbstractClass = WithCapabilities;
-  return made as Base & Mixin<MembersOf<List>>;
+  return made as Base & Mixin<NamesOf<List>>;
 }
 
 /** Each behind what it is built on, once. */

@@ -5,8 +5,8 @@ import { expect, expectTypeOf, test } from "vitest";
 import { AgentBase } from "../../src/agent/agent-base.ts";
 import { AGENT_CAPABILITIES } from "../../src/agent-class/capabilities.ts";
 import type { AgentMembers } from "../../src/agent-class/members.ts";
-import type { Capability } from "../../src/feature/capability.ts";
-import type { MembersOf } from "../../src/feature/with-capabilities.ts";
+import type { Capability, NamesOf } from "../../src/feature/capability.ts";
+import type { Feature } from "../../src/feature/feature.ts";
 import { Think, Workspace } from "../../src/index.ts";
 import { createTestHost } from "../../src/testing/index.ts";
 import { THINK_CAPABILITIES, type ThinkMembers } from "../../src/think/capabilities.ts";
@@ -14,14 +14,17 @@ import { ThinkCore } from "../../src/think/think-core.ts";
 import { OverridesAgent } from "../types/agent-overrides.ts";
 import { OverridesThink } from "../types/think-overrides.ts";
 
-/** Names for types only are no members. */
-type NamesOf<Members> = Extract<keyof Members, string>;
+/** Those of a capability itself; what it is built on is in a list as well. */
+type Own<One> = One extends Capability<Feature, infer Members, object> ? keyof Members : never;
+
+/** Names for types only are symbols. */
+type Stated<Members> = Extract<keyof Members, string>;
 
 test("the class has the names of every capability in its list by its type, and no other", () => {
-  expectTypeOf<NamesOf<AgentMembers>>().toEqualTypeOf<NamesOf<MembersOf<typeof AGENT_CAPABILITIES>>>();
-  expectTypeOf<NamesOf<ThinkMembers>>().toEqualTypeOf<NamesOf<MembersOf<typeof THINK_CAPABILITIES>>>();
-  expectTypeOf<AgentMembers>().toExtend<MembersOf<typeof AGENT_CAPABILITIES>>();
-  expectTypeOf<ThinkMembers>().toExtend<MembersOf<typeof THINK_CAPABILITIES>>();
+  expectTypeOf<Stated<AgentMembers>>().toEqualTypeOf<Own<(typeof AGENT_CAPABILITIES)[number]>>();
+  expectTypeOf<Stated<ThinkMembers>>().toEqualTypeOf<Own<(typeof THINK_CAPABILITIES)[number]>>();
+  expectTypeOf<AgentMembers>().toExtend<NamesOf<typeof AGENT_CAPABILITIES>>();
+  expectTypeOf<AgentMembers & ThinkMembers>().toExtend<NamesOf<typeof THINK_CAPABILITIES>>();
 });
 
 const methodsOf = (...classes: readonly { readonly prototype: object }[]) =>

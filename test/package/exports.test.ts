@@ -62,6 +62,32 @@ test.each(subpaths)("everthink $subpath exports exactly the pinned names", ({ su
   expect(values.filter((name) => !all.includes(name))).toEqual([]);
 });
 
+interface Capability {
+  readonly members: { readonly name: string } | undefined;
+  readonly requires: readonly Capability[];
+}
+
+const isCapability = (value: unknown): value is Capability =>
+  typeof value === "object" && value !== null && "requires" in value;
+
+/** Its own, and those of what it is built on. */
+const membersOf = ({ members, requires }: Capability): string[] => [
+  ...(members ? [members.name] : []),
+  ...requires.flatMap(membersOf)
+];
+
+// The compiler writes these types into the declarations of a class that has the capability.
+test.each(subpaths.filter(({ subpath }) => subpath.startsWith("./core/")))(
+  "everthink $subpath exports the types of all public names that its capabilities bring",
+  async ({ types, default: code }) => {
+    const values = Object.values((await import(join(repository, code))) as object);
+    const brought = values.filter(isCapability).flatMap(membersOf);
+    const exported = exportedNames(types);
+    expect(values.some(isCapability)).toBe(true);
+    expect(brought.filter((name) => !exported.includes(name))).toEqual([]);
+  }
+);
+
 /** The packages that declarations import, with those of every file that they import. */
 function packagesOf(file: string, found = new Map<string, string[]>()): Map<string, string[]> {
   if (found.has(file)) return found;

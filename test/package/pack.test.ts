@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
 import { startWorker } from "../process/workerd-process.ts";
-import { PackedProject, repository } from "./packed-project.ts";
+import { fixture, PackedProject, repository } from "./packed-project.ts";
 
 const require = createRequire(import.meta.url);
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
@@ -56,6 +56,29 @@ export const sources: SkillSource[] = [bundled, more, generated];
 // @ts-expect-error: it is a source and nothing else.
 export const wrong: number = bundled;
 `;
+
+/** What another package does with the declarations of core-worker.ts. */
+const IMPORTER = `
+import { Cashier, Clerk, Librarian } from "./declared";
+
+export class Manager extends Cashier {
+  override async remind(owner: string): Promise<void> {
+    await super.remind(owner);
+    this.setState({ open: (await this.owed()) + (await this.pendingApprovals()).length });
+  }
+}
+export const asked = (clerk: Clerk): string[] => clerk.state.asked;
+export const lent = (librarian: Librarian): Promise<string> => librarian.lend();
+// @ts-expect-error: the class has no queue.
+export const wrong = (clerk: Clerk) => clerk.queue("ask", "a");
+`;
+
+/** What the compiler prints; nothing if all is well. */
+function compile(config: string): string {
+  const tsc = join(dirname(require.resolve("typescript/package.json")), "bin", "tsc");
+  const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", config], { encoding: "utf8" });
+  return stdout + stderr;
+}
 
 describe("the packed package", () => {
   test("holds the build, the starters, its licence and its documents, and nothing else", () => {
@@ -119,14 +142,39 @@ describe("the packed package", () => {
       join(packed.project, "tsconfig.json"),
       JSON.stringify({ compilerOptions, files: ["user-worker.ts"] })
     );
-    const tsc = join(dirname(require.resolve("typescript/package.json")), "bin", "tsc");
-    let output = "";
+    expect(compile(join(packed.project, "tsconfig.json"))).toBe("");
+  });
+
+  test("type checks classes with a part of the capabilities, and declarations of them for other packages", async () => {
+    const linked = new PackedProject();
     try {
-      output = execFileSync(process.execPath, [tsc, "-p", "."], { cwd: packed.project, encoding: "utf8" });
-    } catch (error) {
-      output = String((error as { stdout?: string }).stdout);
+      linked.link();
+      copyFileSync(fixture("core-worker.ts"), join(linked.directory, "core-worker.ts"));
+      const compilerOptions = {
+        target: "es2024",
+        module: "esnext",
+        moduleResolution: "bundler",
+        lib: ["es2024", "esnext.disposable"],
+        types: [dirname(require.resolve("@cloudflare/workers-types/package.json"))],
+        strict: true,
+        noImplicitOverride: true,
+        declaration: true,
+        outDir: "out",
+        rootDir: ".",
+        skipLibCheck: true
+      };
+      const config = join(linked.directory, "tsconfig.json");
+      writeFileSync(config, JSON.stringify({ compilerOptions, files: ["core-worker.ts"] }));
+      expect(compile(config)).toBe("");
+      // A project that has the declarations only.
+      const declared = readFileSync(join(linked.directory, "out", "core-worker.d.ts"), "utf8");
+      writeFileSync(join(linked.directory, "declared.d.ts"), declared);
+      writeFileSync(join(linked.directory, "importer.ts"), IMPORTER);
+      writeFileSync(config, JSON.stringify({ compilerOptions, files: ["importer.ts"] }));
+      expect(compile(config)).toBe("");
+    } finally {
+      await linked.remove();
     }
-    expect(output).toBe("");
   });
 
   test("everthink skills build writes the module of a folder; it and the import of Vite have types", () => {

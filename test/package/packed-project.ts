@@ -12,6 +12,11 @@ export const repository = fileURLToPath(new URL("../..", import.meta.url));
 /** Packages come from npm's cache when they are there, so an installed repository needs no network. */
 const INSTALL = ["install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
 
+/** The path of a fixture of this folder. */
+export function fixture(name: string): string {
+  return fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
+}
+
 interface PackReport {
   filename: string;
   size: number;
@@ -69,7 +74,7 @@ export class PackedProject {
   /** Copies a fixture of this folder into the project. */
   add(name: string): string {
     const target = join(this.project, name);
-    copyFileSync(fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url)), target);
+    copyFileSync(fixture(name), target);
     return target;
   }
 

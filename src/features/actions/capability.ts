@@ -66,7 +66,7 @@ export class ActionMembers {
   }
 }
 
-export const actions = chatCapability<ActionsFeature, ActionMembers>({
+export const actions = chatCapability<ActionsFeature, ActionMembers, readonly [typeof approvals]>({
   name: "actions",
   requires: [approvals],
   members: ActionMembers,

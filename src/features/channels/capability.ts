@@ -199,7 +199,7 @@ export const channels = chatCapability({
 });
 
 /** The feature that serves messengers comes with the first of them, which may also be declared as a channel. */
-export const messengers = chatCapability<MessengersFeature>({
+export const messengers = chatCapability<MessengersFeature, object, readonly [typeof channels]>({
   name: "messengers",
   requires: [channels],
   isUsed: hasChannels,
