@@ -328,6 +328,10 @@ export class OverridesThink extends Think {
     return super.approvalOutcome(...args);
   }
 
+  override approvalOutcomes(...args: Parameters<Think["approvalOutcomes"]>): ReturnType<Think["approvalOutcomes"]> {
+    return super.approvalOutcomes(...args);
+  }
+
   override chatWithMessengerContext(
     ...args: Parameters<Think["chatWithMessengerContext"]>
   ): ReturnType<Think["chatWithMessengerContext"]> {
