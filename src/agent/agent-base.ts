@@ -6,7 +6,6 @@ import { diagnosticsObservability, type Observability } from "../observe/emit.ts
 import { listCallables, type CallableMetadata } from "../feature/callable.ts";
 import { socketOf, type Connection, type ConnectionContext } from "../host/connection.ts";
 import { getCurrentAgent } from "./context.ts";
-import { AgentEntry } from "./entry.ts";
 import { SqlError } from "./errors.ts";
 import { sessionAffinityOf } from "./identity.ts";
 import type { InternalEnvelope } from "./tree/internal.ts";
@@ -44,16 +43,13 @@ export abstract class AgentBase<
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    const constructed = { done: false };
-    // A subclass constructor may call its own methods; only after it has returned can a call come from outside.
-    queueMicrotask(() => {
-      constructed.done = true;
-    });
     const options = (this.constructor as typeof AgentBase).options;
     const runtime = openRuntime({ agent: this, ctx, env, className: this.constructor.name, options });
-    entries.set(this, new AgentEntry(runtime));
+    // A subclass constructor may call its own methods; only after it has returned can a call come from outside.
+    queueMicrotask(() => {
+      runtime.isConstructed = true;
+    });
     wrapUserMethods(this, AgentBase.prototype, enterInstance);
-    building.set(this, constructed);
     runtime.features.openWithAgent();
     giveFields(this);
   }
@@ -259,7 +255,7 @@ export abstract class AgentBase<
   // ── Platform entries ──
 
   override fetch(request: Request): Promise<Response> {
-    return entryOf(this).fetch(request);
+    return runtimeOf(this).entry.fetch(request);
   }
 
   override alarm(info?: AlarmInvocationInfo): Promise<void> {
@@ -267,36 +263,27 @@ export abstract class AgentBase<
   }
 
   override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    return entryOf(this).socketMessage(socket, message);
+    return runtimeOf(this).entry.socketMessage(socket, message);
   }
 
   override webSocketClose(socket: WebSocket, code: number, reason: string, wasClean: boolean): Promise<void> {
-    return entryOf(this).socketClose(socket, { code, reason, wasClean });
+    return runtimeOf(this).entry.socketClose(socket, { code, reason, wasClean });
   }
 
   override webSocketError(socket: WebSocket, error: unknown): Promise<void> {
-    return entryOf(this).socketError(socket, error);
+    return runtimeOf(this).entry.socketError(socket, error);
   }
 
   /** Between agents of one tree and the routing helpers; not for users. */
   internalCall(envelope: InternalEnvelope): Promise<unknown> {
-    return entryOf(this).internalCall(envelope);
+    return runtimeOf(this).entry.internalCall(envelope);
   }
-}
-
-const entries = new WeakMap<object, AgentEntry>();
-const building = new WeakMap<object, { done: boolean }>();
-
-function entryOf(agent: object): AgentEntry {
-  const entry = entries.get(agent);
-  if (!entry) throw new TypeError("Not an agent.");
-  return entry;
 }
 
 /** How a call on a user's method gets in: at once from inside, through the gate from outside. */
 function enterInstance(instance: object, call: () => unknown): unknown {
   const runtime = runtimeOf(instance);
-  if (getCurrentAgent().agent === instance || !building.get(instance)?.done) return call();
+  if (getCurrentAgent().agent === instance || !runtime.isConstructed) return call();
   const run = () => runtime.runAs({}, call);
   if (!runtime.activation.isStarted) {
     return runtime.tree.restoreConnections().then(() => runtime.activation.enter(async () => passOn(await run())));

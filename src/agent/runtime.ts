@@ -25,6 +25,7 @@ import { Features } from "../feature/features.ts";
 import { FeatureLife } from "../feature/life.ts";
 import { capabilitiesOf } from "../feature/members.ts";
 import { pathBelowAgent } from "./own-path.ts";
+import { AgentEntry } from "./entry.ts";
 import { AgentDestroyedError } from "./errors.ts";
 import { assertCallerMayChange } from "./connections/readonly.ts";
 import { provideServices, servicesOf, type Services } from "../feature/services.ts";
@@ -80,6 +81,10 @@ export class AgentRuntime implements AgentCore, Services {
   readonly childWakes: ChildWakes;
   readonly features: Features;
   readonly life: FeatureLife;
+  /** Where the platform's events come in. */
+  readonly entry: AgentEntry;
+  /** Whether the constructors of the user's classes have returned. */
+  isConstructed = false;
   /** Of a class with a conversation: what it is made of, for the package's own modules. */
   conversation: ConversationOfAgent | undefined;
   /** Where many objects share one process that wakes them all at once. */
@@ -160,6 +165,7 @@ export class AgentRuntime implements AgentCore, Services {
     this.calls = new ClientCalls(this, agent);
     this.keepAlive = new KeepAlive(this);
     this.childWakes = new ChildWakes(this, (path) => this.tree.wake(path));
+    this.entry = new AgentEntry(this);
   }
 
   /** A facet has no alarm: its root wakes it. */

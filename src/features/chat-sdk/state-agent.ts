@@ -29,14 +29,14 @@ const OPERATIONS: Readonly<Record<StateOperation, true>> = {
   getList: true
 };
 
-const stores = new WeakMap<object, ChatSdkStateStore>();
-
 /** The facet that the Worker's entry exports. It needs neither a binding nor a migration of its own. */
 export class ChatSdkStateAgent extends withCapabilities(AgentBase, schedules, agentTakeover) {
+  #opened: ChatSdkStateStore | undefined;
+
   /** Runs one operation of the state, for `ChatSdkStateAdapter`. */
   async chatSdkState(operation: StateOperation, args: readonly unknown[]): Promise<unknown> {
     if (!Object.hasOwn(OPERATIONS, operation)) throw new TypeError("There is no such operation.");
-    const store = storeOf(this);
+    const store = this.#store;
     // The adapter has the types: the names and arguments of both sides are those of the store.
     const result = (store[operation] as (...given: unknown[]) => unknown).apply(store, [...args]);
     await this.#scheduleCleanUp(store);
@@ -45,7 +45,7 @@ export class ChatSdkStateAgent extends withCapabilities(AgentBase, schedules, ag
 
   /** Deletes what has expired. The agent's own schedule calls it; a schedule that another time has replaced does nothing. */
   async cleanUpChatSdkState({ at }: { readonly at: number }): Promise<void> {
-    const store = storeOf(this);
+    const store = this.#store;
     if (store.cleanUp?.at !== at) return;
     store.cleanUp = undefined;
     store.deleteExpired();
@@ -62,11 +62,12 @@ export class ChatSdkStateAgent extends withCapabilities(AgentBase, schedules, ag
     store.cleanUp = { id, at };
     if (known) await this.cancelSchedule(known.id);
   }
-}
 
-function storeOf(agent: ChatSdkStateAgent): ChatSdkStateStore {
-  const { sql, clock } = runtimeOf(agent);
-  const store = stores.get(agent) ?? new ChatSdkStateStore(sql, () => clock.now());
-  stores.set(agent, store);
-  return store;
+  get #store(): ChatSdkStateStore {
+    if (!this.#opened) {
+      const { sql, clock } = runtimeOf(this);
+      this.#opened = new ChatSdkStateStore(sql, () => clock.now());
+    }
+    return this.#opened;
+  }
 }
