@@ -58,7 +58,7 @@ describe("a client that stays through it", () => {
     const host = open([half(), reply(stall()), reply(stall()), reply(text(" and half"))], {
       recovery: { noProgressTimeoutMs: 60 * MINUTE },
       // The class chose a short window: of long silences two in a row are the end.
-      beforeTurn: () => ({ chatStreamStallTimeoutMs: 4 * MINUTE })
+      beforeTurn: () => ({ chatStreamStallTimeoutMs: 2 * MINUTE })
     });
     const socket = await connect(host);
     ask(socket, "r1");
