@@ -1,8 +1,8 @@
 // What is running, with the class of users as its type.
-import { getCurrentAgent as readContext, type AgentContext as ContextOf } from "../agent/context.ts";
+import { currentContext, type CurrentContext } from "../agent/context.ts";
 import type { Agent } from "./agent.ts";
 
-export interface AgentContext<T = Agent> extends ContextOf<T> {}
+export interface AgentContext<T = Agent> extends CurrentContext<T> {}
 
 /**
  * The agent whose code is running, with the connection or request that caused it. All fields are `undefined` outside an
@@ -15,5 +15,5 @@ export interface AgentContext<T = Agent> extends ContextOf<T> {}
  * }
  */
 export function getCurrentAgent<T = Agent>(): AgentContext<T> {
-  return readContext<T>();
+  return currentContext<T>();
 }

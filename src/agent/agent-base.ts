@@ -5,7 +5,7 @@ import { readTakeoverReport, type TakeoverReport } from "../host/takeover.ts";
 import { diagnosticsObservability, type Observability } from "../observe/emit.ts";
 import { listCallables, type CallableMetadata } from "../feature/callable.ts";
 import { socketOf, type Connection, type ConnectionContext } from "../host/connection.ts";
-import { getCurrentAgent } from "./context.ts";
+import { currentContext } from "./context.ts";
 import { SqlError } from "./errors.ts";
 import { sessionAffinityOf } from "./identity.ts";
 import type { InternalEnvelope } from "./tree/internal.ts";
@@ -283,7 +283,7 @@ export abstract class AgentBase<
 /** How a call on a user's method gets in: at once from inside, through the gate from outside. */
 function enterInstance(instance: object, call: () => unknown): unknown {
   const runtime = runtimeOf(instance);
-  if (getCurrentAgent().agent === instance || !runtime.isConstructed) return call();
+  if (currentContext().agent === instance || !runtime.isConstructed) return call();
   const run = () => runtime.runAs({}, call);
   if (!runtime.activation.isStarted) {
     return runtime.tree.restoreConnections().then(() => runtime.activation.enter(async () => passOn(await run())));

@@ -5,7 +5,7 @@ import type { AgentBase } from "./agent-base.ts";
 import type { Connection } from "../host/connection.ts";
 import type { DurableScope } from "./durable-work.ts";
 
-export interface AgentContext<T = AgentBase> {
+export interface CurrentContext<T = AgentBase> {
   agent: T | undefined;
   connection: Connection | undefined;
   request: Request | undefined;
@@ -13,11 +13,11 @@ export interface AgentContext<T = AgentBase> {
   email: undefined;
 }
 
-const NO_AGENT: AgentContext = { agent: undefined, connection: undefined, request: undefined, email: undefined };
+const NO_AGENT: CurrentContext = { agent: undefined, connection: undefined, request: undefined, email: undefined };
 
 /** Carried together: each storage costs every asynchronous step of the process something. */
 interface Ambient {
-  readonly context: AgentContext;
+  readonly context: CurrentContext;
   /** Of the same agent; entering an agent, or one of its turns, leaves it. */
   readonly durable?: DurableScope;
 }
@@ -25,12 +25,12 @@ interface Ambient {
 const storage = new AsyncLocalStorage<Ambient>();
 
 /** The agent whose code is running, with what caused it. `everthink/agent` exports it with the class of users as its type. */
-export function getCurrentAgent<T = AgentBase>(): AgentContext<T> {
+export function currentContext<T = AgentBase>(): CurrentContext<T> {
   // The caller names the class; the context holds whichever agent is running.
-  return (storage.getStore()?.context ?? NO_AGENT) as AgentContext<T>;
+  return (storage.getStore()?.context ?? NO_AGENT) as CurrentContext<T>;
 }
 
-export function runAs<T>(context: Partial<Omit<AgentContext, "agent">> & { agent: AgentBase }, work: () => T): T {
+export function runAs<T>(context: Partial<Omit<CurrentContext, "agent">> & { agent: AgentBase }, work: () => T): T {
   return storage.run({ context: { ...NO_AGENT, ...context } }, work);
 }
 

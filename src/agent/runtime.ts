@@ -19,7 +19,7 @@ import type { AgentBase } from "./agent-base.ts";
 import { ChildWakes } from "./tree/child-wakes.ts";
 import type { ConnectionAttachment } from "../host/connection.ts";
 import { Connections } from "./connections/connections.ts";
-import { currentDurable, getCurrentAgent, runAs, runDurably, type AgentContext } from "./context.ts";
+import { currentDurable, currentContext, runAs, runDurably, type CurrentContext } from "./context.ts";
 import type { AgentCore } from "./core.ts";
 import { Features } from "../feature/features.ts";
 import { FeatureLife } from "../feature/life.ts";
@@ -226,13 +226,13 @@ export class AgentRuntime implements AgentCore, Services {
     assertCallerMayChange(this.agent);
   }
 
-  runAs<T>(context: Partial<Pick<AgentContext, "connection" | "request">>, work: () => T): T {
+  runAs<T>(context: Partial<Pick<CurrentContext, "connection" | "request">>, work: () => T): T {
     return runAs({ agent: this.agent, ...context }, work);
   }
 
   /** Keeps the caller's context if it is this agent's already. */
   enterContext<T>(work: () => T): T {
-    return getCurrentAgent().agent === this.agent ? work() : this.runAs({}, work);
+    return currentContext().agent === this.agent ? work() : this.runAs({}, work);
   }
 
   hasMethod(name: string): boolean {

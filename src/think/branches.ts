@@ -1,7 +1,7 @@
 // The versions of messages that edits and regenerations leave, as clients list and choose them. A choice is stored:
 // one transaction moves the end of the active path and ends what belonged to the path that was left. A call that waits
 // for the user on that path waits there, and is asked about again when that branch is selected again.
-import { getCurrentAgent } from "../agent/context.ts";
+import { currentContext } from "../agent/context.ts";
 import type { ArmedContinuation } from "../journal/conversation.ts";
 import { versionsOf } from "../session/branches.ts";
 import { sessionErrors } from "../session/errors.ts";
@@ -25,7 +25,7 @@ export function selectBranch({ store, transcript }: BranchStores, messageId: unk
   if (typeof messageId !== "string") throw sessionErrors.UnknownMessageError(String(messageId));
   conversation.transaction((row) => {
     if (row.openTurns.length > 0) throw featureErrors.BranchInUseError();
-    const by = getCurrentAgent().connection === undefined ? "code" : "client";
+    const by = currentContext().connection === undefined ? "code" : "client";
     if (!store.selectBranch(messageId, { by })) return;
     // Said of a question that may not be on the screen any more.
     row.failedTurn = null;

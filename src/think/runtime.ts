@@ -2,7 +2,7 @@
 // its features, and its start. The class holds the public names and hands everything here.
 import type { UIMessage } from "ai";
 import { Connection } from "../host/connection.ts";
-import { currentDurable, getCurrentAgent } from "../agent/context.ts";
+import { currentDurable, currentContext } from "../agent/context.ts";
 import { runtimeOf, type AgentRuntime } from "../agent/runtime.ts";
 import { getMessagesResponse, isGetMessagesRequest, OtherClient } from "../wire/index.ts";
 import { Blobs } from "../host/blobs.ts";
@@ -119,7 +119,7 @@ export class ThinkRuntime {
 
   /** The agent's context is current. */
   isInside(): boolean {
-    return getCurrentAgent().agent === this.agent.agent;
+    return currentContext().agent === this.agent.agent;
   }
 
   /** The part of a start that comes before interrupted turns and the user's `onStart`. A throw of user code fails it. */

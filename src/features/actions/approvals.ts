@@ -1,7 +1,7 @@
 // From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import type { ActionMembers } from "./capability.ts";
 import type { ApprovalMembers } from "../approvals/capability.ts";
 import { approvalRefusal } from "../approvals/approval-check.ts";
@@ -266,7 +266,7 @@ export class ActionApprovals implements ApprovalSource {
 
 /** Adds the client that calls, so that the continuation is its own stream. */
 function byCaller(decision: ApprovalDecision): ApprovalDecision {
-  const { connection } = getCurrentAgent();
+  const { connection } = currentContext();
   return connection === undefined ? decision : { ...decision, origin: connection };
 }
 

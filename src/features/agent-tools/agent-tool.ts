@@ -1,7 +1,7 @@
 // A sub-agent as a tool of the AI SDK. The tool holds no state: what runs, and what came of it, is the agent's.
 import type { Tool } from "ai";
 import { installedSdk } from "../../model/index.ts";
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
 import type { AgentToolDefinition, AgentToolOptions } from "./definition.ts";
 import { AGENT_TOOL } from "../../feature/tool-layers.ts";
@@ -39,7 +39,7 @@ export function agentTool<Input, Output = string>(
     description,
     inputSchema,
     execute: async (input: Input, { toolCallId, abortSignal }: { toolCallId: string; abortSignal?: AbortSignal }) => {
-      const { agent } = getCurrentAgent();
+      const { agent } = currentContext();
       if (!agent) throw agentToolErrors.AgentToolContextError();
       // The schema of the tool says what it is.
       return (await agentTools.of(agent).runs.callTool(definition, { input, toolCallId, signal: abortSignal })) as

@@ -3,7 +3,7 @@
 // `telegram:7` (a user of a messenger), `ann` (known to the application), `unverified:ann` (the client's word).
 import type { Approver } from "../../feature/approval-contract.ts";
 import type { Connection } from "../../host/connection.ts";
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import { servicesOf } from "../../feature/services.ts";
 
 /** Longer names are cut. */
@@ -37,7 +37,7 @@ export interface ShownApprover {
  * throws.
  */
 export function approverOf(policy: ApproverPolicy, given: string | undefined): string | undefined {
-  const { connection, request } = getCurrentAgent();
+  const { connection, request } = currentContext();
   if (connection === undefined && request === undefined) return named(given);
   try {
     const known = named(policy.identifyApprover({ connection, request }));
@@ -74,7 +74,7 @@ export function shownApprover(text: string | null): ShownApprover {
 
 /** The messenger whose user a text is; one that the running agent knows, or of this package. */
 function messengerOf(text: string): string | undefined {
-  const { agent } = getCurrentAgent();
+  const { agent } = currentContext();
   const declared = agent === undefined ? [] : (servicesOf(agent).features.role("access")?.identities() ?? []);
   return [...declared, ...PROVIDERS].find((id) => text.startsWith(`${id}:`));
 }

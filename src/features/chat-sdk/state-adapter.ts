@@ -1,6 +1,6 @@
 // The Chat SDK's `StateAdapter` over facets of an agent: threads and keys are spread over them by name.
 import type { AgentBase } from "../../agent/agent-base.ts";
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import { chatSdkErrors } from "./errors.ts";
 import { ChatSdkStateAgent, type StateOperation } from "./state-agent.ts";
 import type { ChatLock, QueueEntry } from "./state-store.ts";
@@ -38,7 +38,7 @@ export function defaultKeyShard(key: string): string | undefined {
  * const chat = new Chat({ userName: "bot", adapters, state: createChatSdkState({ parent: this }) });
  */
 export function createChatSdkState(options: ChatSdkStateOptions = {}): ChatSdkStateAdapter {
-  const parent = options.parent ?? getCurrentAgent().agent;
+  const parent = options.parent ?? currentContext().agent;
   if (!parent) throw chatSdkErrors.NoStateParentError();
   return new ChatSdkStateAdapter({ ...options, parent });
 }

@@ -1,6 +1,6 @@
 // The model's tool for running code, and the handle on its runs. What runs them joins the agent with the tool.
 import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import { FEATURE } from "../../feature/feature.ts";
 import { servicesOf } from "../../feature/services.ts";
@@ -235,7 +235,7 @@ class RuntimeHandle implements ExecuteRuntime {
 
   /** Of the agent it was made for, or of the one that is running. */
   #open(): OpenExecutions {
-    const agent = this.#agent ?? getCurrentAgent().agent;
+    const agent = this.#agent ?? currentContext().agent;
     if (!agent) throw new ExecuteDefinitionError("Code can only be executed by an agent: no agent is running.");
     servicesOf(agent).features.adopt([this]);
     const open = findExecutions(agent);

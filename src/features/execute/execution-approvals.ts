@@ -1,6 +1,6 @@
 // From a human's decision about code that waits to the pass that goes on. The decision is durable before anything runs, and
 // of two decisions one wins.
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import type { ApprovalDecision, PendingApproval } from "../../feature/approval-contract.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ApprovalMembers } from "../approvals/capability.ts";
@@ -102,7 +102,7 @@ export class ExecutionApprovals {
     );
     if (!won) return refused(id, "Nothing was done: the run is not paused any more.");
     this.#host.emit("action:pause:approved", { action: callPath(entry), executionId: id });
-    const { origin = getCurrentAgent().connection } = decision;
+    const { origin = currentContext().connection } = decision;
     const outcome = await this.#executions.passAfterDecision(id, origin);
     return { ok: true, value: this.#executions.shown(execution, outcome) };
   }
@@ -116,7 +116,7 @@ export class ExecutionApprovals {
     const entry = asked.value;
     const refusal = await this.#unauthorized(ready.value, entry, given);
     if (refusal !== undefined) return refused(id, refusal);
-    const { origin = getCurrentAgent().connection, reason = REJECTED } = decision;
+    const { origin = currentContext().connection, reason = REJECTED } = decision;
     await this.#passesEnded(id);
     const won = this.#host.conversation.atomically(() => {
       if (!this.#isWaiting(id, entry.seq)) return false;
@@ -283,7 +283,7 @@ function entryOf(waiting: readonly LogEntry[], { seq, inputHash }: ExecutionDeci
 
 /** A client repeats a request that it has no answer to. Code of the server decides once for each call. */
 function isFromClient(): boolean {
-  const { connection, request } = getCurrentAgent();
+  const { connection, request } = currentContext();
   return connection !== undefined || request !== undefined;
 }
 

@@ -1,6 +1,6 @@
 // Where a login page sends the user back to: `callback` directly below the agent's own address, or a path that the
 // application routes to the agent.
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import { pathBelowAgent } from "../../agent/own-path.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import { SUB_PREFIX } from "../../host/path.ts";
@@ -30,7 +30,7 @@ export function callbackUrlOf(agent: object, options: CallbackOptions): string |
 
 /** The address at which a client reached this agent. */
 function currentUrl(agent: object): URL | undefined {
-  const { agent: running, request, connection } = getCurrentAgent();
+  const { agent: running, request, connection } = currentContext();
   if (running !== agent) return undefined;
   const text = request?.url ?? connection?.uri;
   if (text === undefined || text === null || !URL.canParse(text)) return undefined;

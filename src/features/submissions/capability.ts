@@ -5,7 +5,7 @@ import type {
   ThinkSubmissionInspection
 } from "../../feature/submission-types.ts";
 import type { UIMessage } from "ai";
-import { getCurrentAgent } from "../../agent/context.ts";
+import { currentContext } from "../../agent/context.ts";
 import { chatCapability } from "../../feature/capability.ts";
 import { openSubmissions } from "./feature.ts";
 
@@ -31,7 +31,7 @@ export class SubmissionMembers {
    * const { submissionId } = await agent.submitMessages([message], { idempotencyKey: event.id });
    */
   async submitMessages(messages: UIMessage[], options?: SubmitMessagesOptions): Promise<SubmitMessagesResult> {
-    const isFromClient = getCurrentAgent().connection !== undefined;
+    const isFromClient = currentContext().connection !== undefined;
     return submissions.of(this).accept(messages, isFromClient ? withoutReserved(options) : options);
   }
 
