@@ -10,6 +10,7 @@ test("without options everything is measured", () => {
     "baseline",
     "everthink",
     "everthink-plugins",
+    "everthink-core",
     "original-10",
     "original-newest"
   ]);
