@@ -42,6 +42,14 @@ const ofPackage = defineConfig({
     "platform/node": "src/testing/inprocess/platform.ts"
   },
   dts: true,
+  outputOptions: {
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      // A class of which the package installs the capabilities stands alone: a Worker that imports a function beside it, such as
+      // `routeAgentRequest`, does not carry them.
+      groups: [{ name: (id) => /src\/(agent-class\/agent|think\/think)\.ts$/.exec(id)?.[1]?.replace("/", "-") ?? null }]
+    }
+  },
   // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
   deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform", "react", "vite"] }
 });
