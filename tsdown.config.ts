@@ -42,12 +42,19 @@ const ofPackage = defineConfig({
     "platform/node": "src/testing/inprocess/platform.ts"
   },
   dts: true,
+  // A test pins the names that each entry exports.
+  inputOptions: { preserveEntrySignatures: "allow-extension" },
   outputOptions: {
     codeSplitting: {
       includeDependenciesRecursively: false,
       // A class of which the package installs the capabilities stands alone: a Worker that imports a function beside it, such as
       // `routeAgentRequest`, does not carry them.
-      groups: [{ name: (id) => /src\/(agent-class\/agent|think\/think)\.ts$/.exec(id)?.[1]?.replace("/", "-") ?? null }]
+      groups: [
+        {
+          debugName: "classes",
+          name: (id) => /src\/(agent-class\/agent|think\/think)\.ts$/.exec(id)?.[1]?.replace("/", "-") ?? null
+        }
+      ]
     }
   },
   // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
