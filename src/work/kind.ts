@@ -19,6 +19,8 @@ export interface Codec<Payload> {
 export interface RetryPolicy {
   /** The pause after a failure; it grows with failures in a row. */
   readonly backoff: Backoff;
+  /** The pause after deaths in a row that are no bad luck any more, and after interruptions. Default: `backoff`. */
+  readonly afterDeaths?: Backoff;
   /** Runs that may fail, the first included. Default: any number. */
   readonly maxAttempts?: number;
   /** After its first failure or death; then an item that fails again is settled. Default: for ever. */
@@ -27,6 +29,8 @@ export interface RetryPolicy {
   readonly quickRestarts?: number;
   /** Whether trying again is pointless. */
   readonly isFinal?: (error: unknown) => boolean;
+  /** Whether the platform ended the run, not the work: it counts as a death, and the others of its lane go on meanwhile. */
+  readonly isInterruption?: (error: unknown) => boolean;
 }
 
 export interface WorkItem<Payload> {
@@ -41,12 +45,25 @@ export interface WorkItem<Payload> {
   readonly failures: number;
 }
 
-export type RunEnd =
-  | { readonly end: "settled" }
-  /** Not before this time. `aside`: the others of its lane do not wait for it. */
-  | { readonly end: "postponed"; readonly until: number; readonly aside?: boolean };
+/** In what state an item is. "parked": it waits for `schedule`. "dead": it was given up, and is kept to be looked at. */
+export type WorkState = "waiting" | "claimed" | "parked" | "settled" | "dead";
 
-export const SETTLED: RunEnd = { end: "settled" };
+/** An item as it is stored. */
+export interface WorkView<Payload> extends WorkItem<Payload> {
+  readonly state: WorkState;
+  readonly lane: string | null;
+  readonly dueAt: number | null;
+  readonly settledAt: number | null;
+  /** Of the last run that failed. */
+  readonly error: string | null;
+}
+
+export type RunEnd<Payload = unknown> =
+  | { readonly end: "settled" }
+  /** Not before this time. `aside`: the others of its lane do not wait for it. `payload` replaces the one it has. */
+  | { readonly end: "postponed"; readonly until: number; readonly aside?: boolean; readonly payload?: Payload };
+
+export const SETTLED: RunEnd<never> = { end: "settled" };
 
 /** What a start does with a claim whose process died. "park": the kind asks, and `schedule`s the item with the answer. */
 export type AfterDeath = "again" | "settle" | "park";
@@ -56,16 +73,24 @@ export interface WorkKind<Payload> {
   readonly name: string;
   readonly codec: Codec<Payload>;
   readonly retry: RetryPolicy;
+  /** Of an item that has a policy of its own. */
+  retryOf?(item: WorkItem<Payload>): RetryPolicy;
   /** When a claim ends by itself, and its run may be repeated. Without one it lasts as long as the process. */
   readonly leaseMs?: number;
   /** Items of one lane run one after the other, in the order in which they were added. Without lanes: all at once. */
   readonly hasLanes?: true;
   /** Runs at a time. */
   readonly concurrency: number;
+  /** A run that has taken longer leaves its place among those to the next item. */
+  readonly slowMs?: number;
   /** How long a settled item is known, so that it is not added again. 0: it is deleted as it is settled. */
   readonly retentionMs: number;
+  /** A settled item keeps its payload. */
+  readonly keepsPayload?: true;
+  /** Items that were given up are kept with their payload: so many, the newest. Default: they are settled like others. */
+  readonly deadLetters?: number;
   /** Does the work. A throw is a failure. The signal is aborted when the item is cancelled or the agent destroyed. */
-  run(item: WorkItem<Payload>, signal: AbortSignal): Promise<RunEnd>;
+  run(item: WorkItem<Payload>, signal: AbortSignal): Promise<RunEnd<Payload>>;
   /** Called in the transaction that gives an item up: its last failure, or too many deaths. */
   givenUp?(item: WorkItem<Payload>, error: unknown): void;
   /** Default: "again". */

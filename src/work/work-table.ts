@@ -45,6 +45,7 @@ export interface WorkRow extends Troubled {
   readonly id: number;
   readonly kind: string;
   readonly key: string;
+  readonly lane: string | null;
   readonly payload: string;
   readonly createdAt: number;
   readonly dueAt: number | null;
@@ -54,17 +55,17 @@ export interface WorkRow extends Troubled {
   readonly error: string | null;
 }
 
-const COLUMNS = `id, kind, key, payload, claim, starts, failures, error, created_at AS createdAt,
+const COLUMNS = `id, kind, key, lane, payload, claim, starts, failures, error, created_at AS createdAt,
   due_at AS dueAt, claimed_at AS claimedAt, settled_at AS settledAt, troubled_since AS troubledSince`;
 
-/** The head of each lane that nothing of is claimed, and what steps aside in it: `heads(id, due_at)`. */
+/** The head of each lane that is free, and what steps aside in it: `heads(id, due_at)`. ?2: lanes that are not free. */
 const HEADS = `WITH RECURSIVE lanes (lane) AS (
     SELECT MIN(lane) FROM cf_work WHERE kind = ?1 AND lane IS NOT NULL AND settled_at IS NULL
     UNION ALL
     SELECT (SELECT MIN(lane) FROM cf_work WHERE kind = ?1 AND lane > lanes.lane AND settled_at IS NULL)
       FROM lanes WHERE lanes.lane IS NOT NULL
   ), free (lane) AS (
-    SELECT lane FROM lanes WHERE lane IS NOT NULL AND NOT EXISTS (
+    SELECT lane FROM lanes WHERE lane IS NOT NULL AND lane NOT IN (SELECT value FROM json_each(?2)) AND NOT EXISTS (
       SELECT 1 FROM cf_work AS c WHERE c.kind = ?1 AND c.claimed_at IS NOT NULL AND c.lane = lanes.lane)
   ), heads (id, due_at) AS (
     SELECT w.id, w.due_at FROM free JOIN cf_work AS w ON w.id = (
@@ -75,15 +76,28 @@ const HEADS = `WITH RECURSIVE lanes (lane) AS (
       WHERE w.kind = ?1 AND w.due_at IS NOT NULL AND w.is_aside AND w.lane IN (SELECT lane FROM free)
   )`;
 
+/** The lane of `w` is free, and nothing before `w` keeps it waiting, unless `w` steps aside. ?3: lanes that are not free. */
+const IS_FREE = `w.lane NOT IN (SELECT value FROM json_each(?3)) AND NOT EXISTS (
+    SELECT 1 FROM cf_work AS c WHERE c.kind = w.kind AND c.claimed_at IS NOT NULL AND c.lane = w.lane)
+  AND (w.is_aside OR NOT EXISTS (
+    SELECT 1 FROM cf_work AS h WHERE h.kind = w.kind AND h.lane = w.lane AND h.id < w.id AND h.settled_at IS NULL
+      AND NOT h.is_aside))`;
+
 /** Rows that one sweep deletes. */
 const SWEEP_ROWS = 500;
 const MAX_ERROR_CHARS = 1_000;
 
 interface Ending {
   readonly now: number;
-  readonly retentionMs: number;
+  /** False: the item is deleted. */
+  readonly isKept: boolean;
+  readonly keepsPayload: boolean;
+  /** Of an item that is given up. */
   readonly error?: string | undefined;
 }
+
+/** A row that another process or an earlier claim must not change. */
+type Claimed = Pick<WorkRow, "id" | "claim">;
 
 export interface NewWork {
   readonly key: string;
@@ -124,27 +138,45 @@ export class WorkTable {
     return this.#table.one<WorkRow>(`SELECT ${COLUMNS} FROM cf_work WHERE kind = ? AND key = ?`, this.#kind, key);
   }
 
-  /** Claims the first item that is due, and counts the claim. */
-  claim(now: number): WorkRow | undefined {
-    const due = this.#hasLanes
-      ? `${HEADS} SELECT id FROM heads WHERE due_at <= ?2 ORDER BY due_at, id LIMIT 1`
-      : `SELECT id FROM cf_work WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1`;
+  /** Items that are due and may be claimed, the first to come first. */
+  due(now: number, { limit, busy = [] }: { limit: number; busy?: readonly string[] }): number[] {
+    const rows = this.#hasLanes
+      ? this.#table.all<{ id: number }>(
+          `${HEADS} SELECT id FROM heads WHERE due_at <= ?3 ORDER BY due_at, id LIMIT ?4`,
+          ...[this.#kind, JSON.stringify(busy), now, limit]
+        )
+      : this.#table.all<{ id: number }>(
+          "SELECT id FROM cf_work WHERE kind = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?",
+          ...[this.#kind, now, limit]
+        );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Claims an item that was due, and counts the claim. Undefined: it is not, or must wait for others of its lane. */
+  claim(id: number, now: number, busy: readonly string[] = []): WorkRow | undefined {
+    const claim = `UPDATE cf_work AS w SET due_at = NULL, claimed_at = ?1, claim = claim + 1, starts = starts + 1
+      WHERE id = ?2 AND due_at <= ?1`;
     return this.#table.transaction(() => {
-      const found = this.#table.one<{ id: number }>(due, this.#kind, now);
-      if (!found) return undefined;
-      const claim = `UPDATE cf_work SET due_at = NULL, claimed_at = ?, claim = claim + 1, starts = starts + 1
-        WHERE id = ? AND due_at IS NOT NULL`;
-      this.#table.change(claim, now, found.id);
-      return this.#table.one<WorkRow>(`SELECT ${COLUMNS} FROM cf_work WHERE id = ?`, found.id);
+      const { changed } = this.#hasLanes
+        ? this.#table.change(`${claim} AND ${IS_FREE}`, now, id, JSON.stringify(busy))
+        : this.#table.change(claim, now, id);
+      if (changed === 0) return undefined;
+      return this.#table.one<WorkRow>(`SELECT ${COLUMNS} FROM cf_work WHERE id = ?`, id);
     });
   }
 
   /** When the next item is due that may be claimed. */
-  nextDue(): number | null {
-    const first = this.#hasLanes
-      ? `${HEADS} SELECT MIN(due_at) AS at FROM heads`
-      : "SELECT MIN(due_at) AS at FROM cf_work WHERE kind = ?1 AND due_at IS NOT NULL";
-    return this.#table.one<{ at: number | null }>(first, this.#kind)?.at ?? null;
+  nextDue(busy: readonly string[] = []): number | null {
+    const row = this.#hasLanes
+      ? this.#table.one<{ at: number | null }>(
+          `${HEADS} SELECT MIN(due_at) AS at FROM heads`,
+          ...[this.#kind, JSON.stringify(busy)]
+        )
+      : this.#table.one<{ at: number | null }>(
+          "SELECT MIN(due_at) AS at FROM cf_work WHERE kind = ? AND due_at IS NOT NULL",
+          this.#kind
+        );
+    return row?.at ?? null;
   }
 
   /** All that are claimed, by whatever process. */
@@ -157,15 +189,15 @@ export class WorkTable {
 
   // ── The end of a claim. False: the item has another claim by now, or none. ──
 
-  settle({ id, claim }: WorkRow, { now, retentionMs, error }: Ending): boolean {
-    if (retentionMs === 0)
+  settle({ id, claim }: Claimed, { now, isKept, keepsPayload, error }: Ending): boolean {
+    if (!isKept)
       return (
         this.#table.change("DELETE FROM cf_work WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL", id, claim)
           .changed === 1
       );
     return (
       this.#table.change(
-        `UPDATE cf_work SET settled_at = ?, claimed_at = NULL, payload = 'null', error = ?
+        `UPDATE cf_work SET settled_at = ?, claimed_at = NULL, error = ?${keepsPayload ? "" : ", payload = 'null'"}
          WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
         ...[now, error?.slice(0, MAX_ERROR_CHARS) ?? null, id, claim]
       ).changed === 1
@@ -173,18 +205,32 @@ export class WorkTable {
   }
 
   /** It did what could be done by now, and waits. */
-  postpone({ id, claim }: WorkRow, until: number, isAside: boolean): boolean {
+  postpone(
+    { id, claim }: Claimed,
+    { until, isAside, payload }: { until: number; isAside: boolean; payload: string | undefined }
+  ): boolean {
     return (
       this.#table.change(
-        `UPDATE cf_work SET due_at = ?, is_aside = ?, claimed_at = NULL, starts = 0, failures = 0, troubled_since = NULL
+        `UPDATE cf_work SET due_at = ?, is_aside = ?, payload = COALESCE(?, payload), claimed_at = NULL, starts = 0,
+           failures = 0, troubled_since = NULL, error = NULL
          WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
-        ...[until, Number(isAside), id, claim]
+        ...[until, Number(isAside), payload ?? null, id, claim]
+      ).changed === 1
+    );
+  }
+
+  /** Replaces the payload of an item that is claimed. */
+  save({ key, claim }: Pick<WorkRow, "key" | "claim">, payload: string): boolean {
+    return (
+      this.#table.change(
+        "UPDATE cf_work SET payload = ? WHERE kind = ? AND key = ? AND claim = ? AND claimed_at IS NOT NULL",
+        ...[payload, this.#kind, key, claim]
       ).changed === 1
     );
   }
 
   fail(
-    { id, claim }: WorkRow,
+    { id, claim }: Claimed,
     { at }: Exclude<Retry, "given-up">,
     { now, error }: { now: number; error: string }
   ): boolean {
@@ -198,13 +244,14 @@ export class WorkTable {
     );
   }
 
-  /** Its process died, or its lease is over. `at` null: it is parked. */
-  release({ id, claim, claimedAt }: WorkRow, at: number | null): boolean {
+  /** Its process died, or the platform ended its run. `at` null: it is parked. */
+  release({ id, claim, claimedAt }: WorkRow, at: number | null, isAside = false): boolean {
     return (
       this.#table.change(
-        `UPDATE cf_work SET due_at = ?, claimed_at = NULL, troubled_since = COALESCE(troubled_since, ?)
+        `UPDATE cf_work SET due_at = ?, is_aside = is_aside OR ?, claimed_at = NULL,
+           troubled_since = COALESCE(troubled_since, ?)
          WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
-        ...[at, claimedAt, id, claim]
+        ...[at, Number(isAside), claimedAt, id, claim]
       ).changed === 1
     );
   }
@@ -221,17 +268,80 @@ export class WorkTable {
     );
   }
 
+  /** Replaces the payload of an item that waits, or is parked. */
+  change(key: string, payload: string): boolean {
+    return (
+      this.#table.change(
+        "UPDATE cf_work SET payload = ? WHERE kind = ? AND key = ? AND claimed_at IS NULL AND settled_at IS NULL",
+        ...[payload, this.#kind, key]
+      ).changed === 1
+    );
+  }
+
+  /** Gives an item that was given up a new life, in its old place. */
+  revive(key: string, dueAt: number): boolean {
+    return (
+      this.#table.change(
+        `UPDATE cf_work SET due_at = ?, settled_at = NULL, is_aside = 0, starts = 0, failures = 0, troubled_since = NULL,
+           error = NULL
+         WHERE kind = ? AND key = ? AND settled_at IS NOT NULL AND error IS NOT NULL`,
+        ...[dueAt, this.#kind, key]
+      ).changed === 1
+    );
+  }
+
   /** Whatever its state: a run that goes on reports to nothing. */
   remove(key: string): boolean {
     return this.#table.change("DELETE FROM cf_work WHERE kind = ? AND key = ?", this.#kind, key).changed === 1;
   }
 
+  /** All that are not over; of one lane, or of every one. */
+  removeOpen(lane: string | undefined): void {
+    const isOfLane = lane === undefined ? "" : " AND lane = ?";
+    this.#table.change(
+      `DELETE FROM cf_work WHERE kind = ? AND settled_at IS NULL${isOfLane}`,
+      ...[this.#kind, ...(lane === undefined ? [] : [lane])]
+    );
+  }
+
   /** Settled items that no caller asks for any more. */
-  sweep(before: number): void {
+  sweep(before: number, keepsDead: boolean): void {
+    const isSwept = keepsDead ? " AND error IS NULL" : "";
     this.#table.change(
       `DELETE FROM cf_work WHERE id IN (
-         SELECT id FROM cf_work WHERE kind = ? AND settled_at < ? ORDER BY settled_at LIMIT ${SWEEP_ROWS})`,
+         SELECT id FROM cf_work WHERE kind = ? AND settled_at < ?${isSwept} ORDER BY settled_at LIMIT ${SWEEP_ROWS})`,
       ...[this.#kind, before]
+    );
+  }
+
+  /** Of those that were given up the newest stay. */
+  keepNewestDead(count: number): void {
+    this.#table.change(
+      `DELETE FROM cf_work WHERE id IN (
+         SELECT id FROM cf_work WHERE kind = ? AND settled_at IS NOT NULL AND error IS NOT NULL
+           ORDER BY settled_at DESC, id DESC LIMIT -1 OFFSET ?)`,
+      ...[this.#kind, count]
+    );
+  }
+
+  // ── Reading ──
+
+  /** The first item that was added after this one. */
+  after(id: number, lane: string | undefined): WorkRow | undefined {
+    const isOfLane = lane === undefined ? "" : " AND lane = ?";
+    return this.#table.one<WorkRow>(
+      `SELECT ${COLUMNS} FROM cf_work WHERE kind = ? AND id > ?${isOfLane} ORDER BY id LIMIT 1`,
+      ...[this.#kind, id, ...(lane === undefined ? [] : [lane])]
+    );
+  }
+
+  /** Whether so many, or more, are not over. */
+  holdsAtLeast(count: number): boolean {
+    return (
+      this.#table.one(
+        "SELECT 1 AS found FROM cf_work WHERE kind = ? AND settled_at IS NULL LIMIT 1 OFFSET ?",
+        ...[this.#kind, count - 1]
+      ) !== undefined
     );
   }
 }

@@ -18,7 +18,7 @@ interface Running {
   readonly key: string;
   readonly item: WorkItem<string>;
   readonly signal: AbortSignal;
-  readonly end: (end: RunEnd) => void;
+  readonly end: (end: RunEnd<string>) => void;
   readonly fail: (error: Error) => void;
 }
 
@@ -62,7 +62,7 @@ function world(more: Partial<WorkKind<string>> = {}) {
         givenUp: ({ key }) => void givenUp.push(key),
         run: (item, signal) => {
           started.push(item.key);
-          const { promise, resolve, reject } = Promise.withResolvers<RunEnd>();
+          const { promise, resolve, reject } = Promise.withResolvers<RunEnd<string>>();
           const run = { key: item.key, item, signal, end: resolve, fail: reject, process };
           running.push(run);
           const gone = () => void running.splice(running.indexOf(run), 1);
@@ -91,8 +91,9 @@ const rowsOf = ({ sql }: { sql: ReturnType<typeof openSql> }) =>
 
 type Step =
   | { readonly do: "add"; readonly key: string; readonly lane: string | undefined; readonly inMs: number }
-  | { readonly do: "end"; readonly pick: number; readonly how: "settle" | "postpone" | "aside" | "fail" }
-  | { readonly do: "cancel" | "schedule"; readonly key: string }
+  | { readonly do: "end"; readonly pick: number; readonly how: "settle" | "postpone" | "aside" | "fail" | "interrupt" }
+  | { readonly do: "cancel" | "schedule" | "put" | "revive"; readonly key: string }
+  | { readonly do: "cancel-lane"; readonly lane: string }
   | { readonly do: "pass"; readonly ms: number }
   | { readonly do: "wake" | "die" };
 
@@ -108,9 +109,13 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     fc.record({
       do: fc.constant("end" as const),
       pick: fc.nat(5),
-      how: fc.constantFrom("settle", "settle", "postpone", "aside", "fail")
+      how: fc.constantFrom("settle", "settle", "postpone", "aside", "fail", "interrupt")
     }) as fc.Arbitrary<Step>,
-    fc.record({ do: fc.constantFrom("cancel" as const, "schedule" as const), key }),
+    fc.record({
+      do: fc.constantFrom("cancel" as const, "schedule" as const, "put" as const, "revive" as const),
+      key
+    }),
+    fc.record({ do: fc.constant("cancel-lane" as const), lane: fc.constantFrom("one", "two") }),
     fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(60, 500) }),
     fc.record({ do: fc.constantFrom("wake" as const, "wake" as const, "die" as const) })
   ),
@@ -123,7 +128,16 @@ describe("whatever runs, dies, wakes and cancels", () => {
       test(`a claimed item is never due, and a settled one is never run (lanes: ${hasLanes}, lease: ${leaseMs})`, async () => {
         await fc.assert(
           fc.asyncProperty(steps, async (plan) => {
-            const scene = world({ ...(hasLanes && { hasLanes: true }), ...(leaseMs !== undefined && { leaseMs }) });
+            const scene = world({
+              retry: {
+                backoff: { baseMs: 100, maxMs: 1_000 },
+                maxAttempts: 3,
+                isInterruption: (error) => error instanceof Error && error.message === "reset"
+              },
+              deadLetters: 2,
+              ...(hasLanes && { hasLanes: true }),
+              ...(leaseMs !== undefined && { leaseMs })
+            });
             const { state, running, started } = scene;
             let { sql, work } = scene.boot();
             /** Items that are over, until they are forgotten. */
@@ -149,6 +163,7 @@ describe("whatever runs, dies, wakes and cancels", () => {
                   if (!run) break;
                   freed = run.key;
                   if (step.how === "fail") run.fail(new Error("no"));
+                  else if (step.how === "interrupt") run.fail(new Error("reset"));
                   else if (step.how === "settle") run.end(SETTLED);
                   else run.end({ end: "postponed", until: state.now + 70, aside: step.how === "aside" });
                   break;
@@ -159,6 +174,16 @@ describe("whatever runs, dies, wakes and cancels", () => {
                   break;
                 case "schedule":
                   work.schedule(step.key, state.now);
+                  break;
+                case "put":
+                  if (work.put({ key: step.key, payload: "put" })) over.delete(step.key);
+                  break;
+                case "revive":
+                  if (work.revive(step.key)) over.delete(step.key);
+                  break;
+                case "cancel-lane":
+                  work.cancelAll({ lane: step.lane });
+                  for (const one of [...over]) if (work.state(one) === undefined) over.delete(one);
                   break;
                 case "pass":
                   state.now += step.ms;
@@ -273,7 +298,7 @@ describe("an item", () => {
   });
 
   test("that fails for the last time is settled, and its kind is notified in the same transaction", async () => {
-    const scene = world({ retry: { backoff: { baseMs: 100, maxMs: 1_000 }, maxAttempts: 2 } });
+    const scene = world({ retry: { backoff: { baseMs: 100, maxMs: 1_000 }, maxAttempts: 2 }, deadLetters: 5 });
     const { work } = scene.boot();
     work.add({ key: "a", payload: "x" });
     await settle();
@@ -284,6 +309,13 @@ describe("an item", () => {
     scene.state.now += 100;
     await work.runDue();
     scene.running[0]?.fail(new Error("second"));
+    await settle();
+    expect(work.state("a")).toBe("dead");
+    expect(work.revive("a")).toBe(true);
+    await settle();
+    expect(scene.running.map(({ item }) => [item.failures, item.claim])).toEqual([[0, 3]]);
+    expect(work.revive("a")).toBe(false);
+    scene.running[0]?.end(SETTLED);
     await settle();
     expect(work.state("a")).toBe("settled");
     expect(scene.givenUp).toEqual(["a"]);
@@ -330,6 +362,115 @@ describe("an item", () => {
     expect(work.schedule("a", scene.state.now)).toBe(true);
     await settle();
     expect(scene.running.map(({ item }) => [item.claim, item.starts])).toEqual([[2, 2]]);
+  });
+
+  test("of a lane waits until one before it that was cancelled has returned", async () => {
+    const scene = world({ hasLanes: true });
+    const { work } = scene.boot();
+    for (const name of ["a", "b"]) work.add({ key: name, payload: "x", lane: "one" });
+    await settle();
+    work.cancel("a");
+    await settle();
+    expect(scene.started).toEqual(["a"]);
+    expect(work.nextWake()).toBeNull();
+    scene.running[0]?.end(SETTLED);
+    await settle();
+    expect(scene.started).toEqual(["a", "b"]);
+  });
+
+  test("that the platform interrupted steps aside, and counts as having died in it", async () => {
+    const isInterruption = (error: unknown) => error instanceof Error && error.message === "reset";
+    const scene = world({
+      hasLanes: true,
+      retry: { backoff: { baseMs: 10, maxMs: 10 }, afterDeaths: { baseMs: 100, maxMs: 1_000 }, isInterruption }
+    });
+    const { work } = scene.boot();
+    for (const name of ["a", "b"]) work.add({ key: name, payload: "x", lane: "one" });
+    await settle();
+    scene.running[0]?.fail(new Error("reset"));
+    await settle();
+    expect(scene.started).toEqual(["a", "b"]);
+    expect(work.find("a")).toMatchObject({ state: "waiting", dueAt: 1_100, starts: 1, failures: 0 });
+    scene.running[0]?.end(SETTLED);
+    await settle();
+    scene.state.now = 1_100;
+    await work.runDue();
+    scene.running[0]?.fail(new Error("reset"));
+    await settle();
+    expect(work.nextWake()).toBe(1_300);
+  });
+
+  test("that is given up is kept with its payload, the newest so many of them", async () => {
+    const retry = { backoff: { baseMs: 100, maxMs: 1_000 }, maxAttempts: 1 };
+    const scene = world({ retry, deadLetters: 2, retentionMs: 0, concurrency: 1 });
+    const { work } = scene.boot();
+    for (const name of ["a", "b", "c", "d"]) {
+      work.add({ key: name, payload: name });
+      await settle();
+      if (name === "c") scene.running[0]?.end(SETTLED);
+      else scene.running[0]?.fail(new Error(`no ${name}`));
+      await settle();
+      scene.state.now += 1;
+    }
+    const dead = [...work.items({ states: ["dead"] })];
+    expect(dead.map(({ key, payload, error }) => [key, payload, error])).toEqual([
+      ["b", "b", "no b"],
+      ["d", "d", "no d"]
+    ]);
+    expect(rowsOf(scene.boot()).map((row) => row.key)).toEqual(["b", "d"]);
+  });
+
+  test("has a payload that its run saves, that is changed while it waits, and that a postponement replaces", async () => {
+    const scene = world();
+    const { work } = scene.boot();
+    work.add({ key: "a", payload: "first" });
+    await settle();
+    const [run] = scene.running;
+    expect(work.change("a", "from outside")).toBe(false);
+    expect(run && work.save(run.item, "saved")).toBe(true);
+    expect(work.find("a")?.payload).toBe("saved");
+    run?.end({ end: "postponed", until: 2_000, payload: "later" });
+    await settle();
+    expect(work.find("a")).toMatchObject({ payload: "later", dueAt: 2_000, state: "waiting" });
+    expect(run && work.save(run.item, "too late")).toBe(false);
+    expect(work.change("a", "from outside")).toBe(true);
+    expect(work.put({ key: "a", payload: "put", dueAt: 1_500 })).toBe(true);
+    expect(work.find("a")).toMatchObject({ payload: "put", dueAt: 1_500 });
+  });
+
+  test("that takes long leaves its place to the next one, and goes on", async () => {
+    const scene = world({ concurrency: 1, slowMs: 500 });
+    const { work } = scene.boot();
+    for (const name of ["a", "b"]) work.add({ key: name, payload: "x" });
+    await settle();
+    expect(scene.started).toEqual(["a"]);
+    expect(work.nextWake()).toBe(1_500);
+    scene.state.now = 1_500;
+    await work.runDue();
+    expect(scene.started).toEqual(["a", "b"]);
+    expect(scene.running.some(({ signal }) => signal.aborted)).toBe(false);
+  });
+
+  test("is listed in order, by state and lane, and all of a lane are cancelled together", async () => {
+    const scene = world({ hasLanes: true });
+    const { work } = scene.boot();
+    for (const [key, lane] of [
+      ["a", "one"],
+      ["b", "two"],
+      ["c", "one"]
+    ] as const)
+      work.add({ key, payload: key, lane });
+    await settle();
+    expect([...work.items()].map(({ key, state }) => [key, state])).toEqual([
+      ["a", "claimed"],
+      ["b", "claimed"],
+      ["c", "waiting"]
+    ]);
+    expect([...work.items({ lane: "one", states: ["waiting"] })].map(({ key }) => key)).toEqual(["c"]);
+    expect([work.holdsAtLeast(3), work.holdsAtLeast(4)]).toEqual([true, false]);
+    work.cancelAll({ lane: "one" });
+    expect([...work.items()].map(({ key }) => key)).toEqual(["b"]);
+    expect(scene.running.find((run) => run.key === "a")?.signal.aborted).toBe(true);
   });
 
   test("of a lane waits for the one before it, unless that steps aside", async () => {

@@ -4,14 +4,17 @@ import type { Clock, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import { errorMessage } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
-import { afterDeath, afterFailure } from "./decide.ts";
-import type { RunEnd, WorkItem, WorkKind } from "./kind.ts";
+import type { Result } from "../util/result.ts";
+import { afterDeath, afterFailure, afterInterruption } from "./decide.ts";
+import type { RetryPolicy, RunEnd, WorkItem, WorkKind, WorkState, WorkView } from "./kind.ts";
 import { WorkTable, type WorkRow } from "./work-table.ts";
 
 /** Runs that end without waiting for anything are interrupted this often, so that other objects of the process go on. */
 const RUNS_BETWEEN_YIELDS = 20;
 /** How often settled items that are too old are looked for, while there is other work. */
 const SWEEP_MS = 3_600_000;
+/** Items that one look finds to be due: finding them costs more than claiming one. */
+const DUE_AT_ONCE = 100;
 /** After the table itself failed: a broken disk is no hot loop. */
 const DISK_PAUSE_MS = 30_000;
 
@@ -20,6 +23,8 @@ export interface WorkHost {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly quarantine: Quarantine;
+  /** In [0, 1). Absent: no pause is random. */
+  random?(): number;
   /** Runs work in the agent's context, kept alive until it ends: the wake that finds it after a crash is set first. */
   inAgent<T>(work: () => Promise<T>): Promise<T>;
   background(work: Promise<unknown>): void;
@@ -37,7 +42,11 @@ export interface NewItem<Payload> {
   readonly lane?: string;
 }
 
-export type WorkState = "waiting" | "claimed" | "settled" | "parked";
+export interface Listed {
+  /** Default: whatever their state. */
+  readonly states?: readonly WorkState[];
+  readonly lane?: string;
+}
 
 interface Run {
   readonly row: WorkRow;
@@ -50,6 +59,8 @@ export class Work<Payload> {
   readonly #table: WorkTable;
   /** By key: what this process runs and has a claim for. */
   readonly #runs = new Map<string, Run>();
+  /** What was cancelled and has not returned: the others of its lane wait for it. */
+  readonly #leaving = new Set<Run>();
   #isStarted = false;
   #isStopped = false;
   #pump: Promise<void> | undefined;
@@ -57,6 +68,8 @@ export class Work<Payload> {
   #isAsked = false;
   #pausedUntil = 0;
   #sweptAt = -Infinity;
+  /** Items that were due when they were looked for. Each is claimed only if it still is. */
+  #due: number[] = [];
 
   constructor(host: WorkHost, kind: WorkKind<Payload>) {
     this.#host = host;
@@ -71,7 +84,7 @@ export class Work<Payload> {
     const now = this.#host.clock.now();
     const isNew = this.#table.insert({
       key,
-      payload: JSON.stringify(this.#kind.codec.encode(payload)),
+      payload: this.#encode(payload),
       lane: lane ?? (this.#kind.hasLanes ? "" : null),
       dueAt: dueAt === undefined ? now : dueAt,
       now
@@ -80,10 +93,57 @@ export class Work<Payload> {
     return isNew;
   }
 
+  /** Adds an item, or moves one that waits or is parked. False: it is claimed, or over. */
+  put(item: NewItem<Payload>): boolean {
+    return this.#table.transaction(() => {
+      if (this.add(item)) return true;
+      const { dueAt } = item;
+      const isMoved = this.schedule(item.key, dueAt === undefined ? this.#host.clock.now() : dueAt);
+      if (isMoved) this.change(item.key, item.payload);
+      return isMoved;
+    });
+  }
+
   /** Undefined: it is not known. */
   state(key: string): WorkState | undefined {
     const row = this.#table.find(key);
     return row && stateOf(row);
+  }
+
+  /** Undefined: it is not known, has no payload any more, or cannot be read. */
+  find(key: string): WorkView<Payload> | undefined {
+    const row = this.#table.find(key);
+    return row && this.#view(row);
+  }
+
+  /** In the order in which they were added, one body in memory at a time; without those that have no payload any more. */
+  *items({ states, lane }: Listed = {}): Generator<WorkView<Payload>> {
+    for (let row = this.#table.after(0, lane); row; row = this.#table.after(row.id, lane)) {
+      const view = states === undefined || states.includes(stateOf(row)) ? this.#view(row) : undefined;
+      if (view) yield view;
+    }
+  }
+
+  /** Whether so many items, or more, are not over. */
+  holdsAtLeast(count: number): boolean {
+    return this.#table.holdsAtLeast(count);
+  }
+
+  /** Replaces the payload of an item that runs. False: its claim is over. */
+  save(item: Pick<WorkItem<Payload>, "key" | "claim">, payload: Payload): boolean {
+    return this.#table.save(item, this.#encode(payload));
+  }
+
+  /** Replaces the payload of an item that waits, or is parked. False: it is not. */
+  change(key: string, payload: Payload): boolean {
+    return this.#table.change(key, this.#encode(payload));
+  }
+
+  /** Runs an item again that was given up and is kept. False: there is none. */
+  revive(key: string): boolean {
+    const isRevived = this.#kind.deadLetters !== undefined && this.#table.revive(key, this.#host.clock.now());
+    if (isRevived) this.#host.sql.afterTransaction({ committed: () => this.#changed() });
+    return isRevived;
   }
 
   /** Moves an item that waits or is parked; null parks it. False: it is claimed, settled, or not known. */
@@ -99,12 +159,34 @@ export class Work<Payload> {
     if (!isRemoved) return false;
     this.#host.sql.afterTransaction({
       committed: () => {
-        this.#runs.get(key)?.controller.abort(reason);
-        this.#runs.delete(key);
+        const run = this.#runs.get(key);
+        if (run) this.#leave(run, reason);
         this.#changed();
       }
     });
     return true;
+  }
+
+  /** Forgets every item that is not over; of one lane, or of all. Their runs are asked to stop. */
+  cancelAll({ lane, reason }: { readonly lane?: string; readonly reason?: unknown } = {}): void {
+    this.#table.removeOpen(lane);
+    this.#host.sql.afterTransaction({
+      committed: () => {
+        const runs = [...this.#runs.values()].filter(({ row }) => lane === undefined || row.lane === lane);
+        for (const run of runs) this.#leave(run, reason);
+        this.#changed();
+      }
+    });
+  }
+
+  #leave(run: Run, reason: unknown): void {
+    this.#runs.delete(run.row.key);
+    if (this.#kind.hasLanes) this.#leaving.add(run);
+    run.controller.abort(reason);
+  }
+
+  get #busyLanes(): string[] {
+    return [...this.#leaving].flatMap(({ row }) => row.lane ?? []);
   }
 
   // ── The life of the agent ──
@@ -127,11 +209,20 @@ export class Work<Payload> {
   }
 
   nextWake(): number | null {
-    if (this.#isStopped || this.#isFull) return this.#leaseEnd();
-    const due = this.#table.nextDue();
-    const next = due === null ? null : Math.max(due, this.#pausedUntil);
-    const lease = this.#leaseEnd();
-    return next === null || lease === null ? (next ?? lease) : Math.min(next, lease);
+    if (this.#isStopped) return null;
+    const times = [this.#nextPlace(), this.#leaseEnd()].filter((at) => at !== null);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** When an item may be claimed that may not be now. */
+  #nextPlace(): number | null {
+    // The pump is at work on those.
+    const due = this.#due.length > 0 ? this.#host.clock.now() : this.#table.nextDue(this.#busyLanes);
+    if (due === null) return null;
+    const at = Math.max(due, this.#pausedUntil);
+    if (!this.#isFull) return at;
+    const { slowMs } = this.#kind;
+    return slowMs === undefined ? null : Math.max(at, Math.min(...this.#quickRuns()) + slowMs);
   }
 
   /** Resolves when nothing that is due waits for a claim. Runs may go on. */
@@ -142,13 +233,21 @@ export class Work<Payload> {
 
   /** Resolves when nothing runs and nothing is due. */
   async idle(): Promise<void> {
-    while (this.#pump || this.#runs.size > 0) await (this.#pump ?? this.#host.clock.sleep(0));
+    while (this.#pump || this.#runs.size + this.#leaving.size > 0) await (this.#pump ?? this.#host.clock.sleep(0));
   }
 
   // ── Runs ──
 
+  /** A run that is slow has left its place. */
   get #isFull(): boolean {
-    return this.#runs.size >= this.#kind.concurrency;
+    return this.#quickRuns().length >= this.#kind.concurrency;
+  }
+
+  /** When each run began that has a place. */
+  #quickRuns(): number[] {
+    const { slowMs = Infinity } = this.#kind;
+    const before = this.#host.clock.now() - slowMs;
+    return [...this.#runs.values()].map(({ row }) => row.claimedAt ?? 0).filter((at) => at > before);
   }
 
   #changed(): void {
@@ -180,25 +279,28 @@ export class Work<Payload> {
   }
 
   #sweep(): void {
-    const { retentionMs } = this.#kind;
+    const { retentionMs, deadLetters } = this.#kind;
     const now = this.#host.clock.now();
     if (retentionMs === 0 || now < this.#sweptAt + SWEEP_MS) return;
     this.#sweptAt = now;
-    this.#table.sweep(now - retentionMs);
+    this.#table.sweep(now - retentionMs, deadLetters !== undefined);
   }
 
   #mayClaim(): boolean {
     if (this.#isStopped || this.#isFull) return false;
     const now = this.#host.clock.now();
-    const due = now < this.#pausedUntil ? null : this.#table.nextDue();
-    return due !== null && due <= now;
+    if (now < this.#pausedUntil) return false;
+    if (this.#due.length === 0) this.#due = this.#table.due(now, { limit: DUE_AT_ONCE, busy: this.#busyLanes });
+    return this.#due.length > 0;
   }
 
-  /** Resolves when the item is claimed. The run goes on. */
+  /** Resolves when the item is claimed, or found to be another's by now. The run goes on. */
   #startNext(): Promise<void> {
     const claimed = Promise.withResolvers<void>();
     const work = this.#host.inAgent(async () => {
-      const row = this.#isStopped ? undefined : this.#table.claim(this.#host.clock.now());
+      const id = this.#due.shift();
+      const mayRun = id !== undefined && !this.#isStopped;
+      const row = mayRun ? this.#table.claim(id, this.#host.clock.now(), this.#busyLanes) : undefined;
       const run = row && { row, controller: new AbortController() };
       if (run) this.#runs.set(run.row.key, run);
       claimed.resolve();
@@ -208,6 +310,7 @@ export class Work<Payload> {
       .catch((error: unknown) => {
         // Not the work's: the table or the wake failed. The item is as it was.
         this.#pausedUntil = this.#host.clock.now() + DISK_PAUSE_MS;
+        this.#due = [];
         console.error(`Durable work of the kind "${this.#kind.name}" could not be read or written:`, error);
       })
       .finally(() => {
@@ -225,10 +328,11 @@ export class Work<Payload> {
       if (item) this.#end(run, await this.#call(item, run));
     } finally {
       if (this.#runs.get(row.key) === run) this.#runs.delete(row.key);
+      this.#leaving.delete(run);
     }
   }
 
-  async #call(item: WorkItem<Payload>, { controller }: Run): Promise<RunEnd | { readonly failed: unknown }> {
+  async #call(item: WorkItem<Payload>, { controller }: Run): Promise<RunEnd<Payload> | { readonly failed: unknown }> {
     try {
       return await this.#kind.run(item, controller.signal);
     } catch (failed) {
@@ -236,29 +340,53 @@ export class Work<Payload> {
     }
   }
 
-  #end(run: Run, outcome: RunEnd | { readonly failed: unknown }): void {
+  #end(run: Run, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
+    const { row } = run;
     // Cancelled, or claimed anew since: what it says is about another item.
-    if (this.#isStopped || this.#runs.get(run.row.key) !== run) return;
-    if ("failed" in outcome) this.#failed(run.row, outcome.failed);
-    else if (outcome.end === "settled") this.#settle(run.row);
-    else this.#table.postpone(run.row, outcome.until, outcome.aside ?? false);
+    if (this.#isStopped || this.#runs.get(row.key) !== run) return;
+    if ("failed" in outcome) return this.#failed(row, outcome.failed);
+    if (outcome.end === "settled") return void this.#settle(row);
+    const { until, aside: isAside = false, payload } = outcome;
+    this.#table.postpone(row, {
+      until,
+      isAside,
+      payload: payload === undefined ? undefined : this.#encode(payload)
+    });
   }
 
   #failed(row: WorkRow, error: unknown): void {
-    const now = this.#host.clock.now();
-    const retry = afterFailure(row, error, { policy: this.#kind.retry, now });
+    const policy = this.#policyOf(row);
+    const judged = { policy, now: this.#host.clock.now(), random: this.#host.random?.() };
+    const isInterrupted = policy.isInterruption?.(error) ?? false;
+    const retry = isInterrupted ? afterInterruption(row, judged) : afterFailure(row, error, judged);
     if (retry === "given-up") this.#giveUp(row, error);
-    else this.#table.fail(row, retry, { now, error: errorMessage(error) });
+    else if (isInterrupted) this.#table.release(row, retry.at, true);
+    else this.#table.fail(row, retry, { now: judged.now, error: errorMessage(error) });
+  }
+
+  #policyOf(row: WorkRow): RetryPolicy {
+    const item = this.#kind.retryOf ? this.#view(row) : undefined;
+    return (item && this.#kind.retryOf?.(item)) ?? this.#kind.retry;
   }
 
   #settle(row: WorkRow, error?: string): boolean {
-    return this.#table.settle(row, { now: this.#host.clock.now(), retentionMs: this.#kind.retentionMs, error });
+    const { retentionMs, keepsPayload = false, deadLetters } = this.#kind;
+    const isDead = error !== undefined && deadLetters !== undefined;
+    return this.#table.settle(row, {
+      now: this.#host.clock.now(),
+      isKept: retentionMs > 0 || isDead,
+      keepsPayload: keepsPayload || isDead,
+      error
+    });
   }
 
   #giveUp(row: WorkRow, error: unknown): void {
+    const { deadLetters } = this.#kind;
     this.#table.transaction(() => {
       const item = this.#read(row);
-      if (item && this.#settle(row, errorMessage(error))) this.#kind.givenUp?.(item, error);
+      if (!item || !this.#settle(row, errorMessage(error))) return;
+      if (deadLetters !== undefined) this.#table.keepNewestDead(deadLetters);
+      this.#kind.givenUp?.(item, error);
     });
   }
 
@@ -267,11 +395,11 @@ export class Work<Payload> {
   #afterDeath(row: WorkRow): void {
     const item = this.#read(row);
     if (!item) return;
-    const { interrupted, retry: policy } = this.#kind;
-    const then = interrupted?.(item) ?? "again";
+    const then = this.#kind.interrupted?.(item) ?? "again";
     if (then === "park") return void this.#table.release(row, null);
     if (then === "settle") return void this.#settle(row, DIED);
-    const retry = afterDeath(row, { policy, now: this.#host.clock.now() });
+    const policy = this.#policyOf(row);
+    const retry = afterDeath(row, { policy, now: this.#host.clock.now(), random: this.#host.random?.() });
     if (retry === "given-up") this.#giveUp(row, new Error(DIED));
     else this.#table.release(row, retry.at);
   }
@@ -297,23 +425,41 @@ export class Work<Payload> {
 
   /** Undefined: it cannot be read, and is set aside. */
   #read(row: WorkRow): WorkItem<Payload> | undefined {
-    const stored = parseJson(row.payload);
-    const decoded = stored.ok ? this.#kind.codec.decode(stored.value) : stored;
-    const { key, createdAt, claim, starts, failures } = row;
-    if (decoded.ok) return { key, payload: decoded.value, createdAt, claim, starts, failures };
+    const decoded = this.#decode(row);
+    if (decoded.ok) return itemOf(row, decoded.value);
     const { error } = decoded;
     this.#table.transaction(() => {
-      this.#host.quarantine({ table: "cf_work", key: `${row.kind}:${key}`, body: row.payload, error });
-      this.#table.remove(key);
+      this.#host.quarantine({ table: "cf_work", key: `${row.kind}:${row.key}`, body: row.payload, error });
+      this.#table.remove(row.key);
     });
     return undefined;
+  }
+
+  #view(row: WorkRow): WorkView<Payload> | undefined {
+    const decoded = this.#decode(row);
+    if (!decoded.ok) return undefined;
+    const { lane, dueAt, settledAt, error } = row;
+    return { ...itemOf(row, decoded.value), state: stateOf(row), lane, dueAt, settledAt, error };
+  }
+
+  #decode({ payload }: WorkRow): Result<Payload, string> {
+    const stored = parseJson(payload);
+    return stored.ok ? this.#kind.codec.decode(stored.value) : stored;
+  }
+
+  #encode(payload: Payload): string {
+    return JSON.stringify(this.#kind.codec.encode(payload));
   }
 }
 
 const DIED = "The process ended in it.";
 
-function stateOf({ settledAt, claimedAt, dueAt }: WorkRow): WorkState {
-  if (settledAt !== null) return "settled";
+function itemOf<Payload>({ key, createdAt, claim, starts, failures }: WorkRow, payload: Payload): WorkItem<Payload> {
+  return { key, payload, createdAt, claim, starts, failures };
+}
+
+function stateOf({ settledAt, claimedAt, dueAt, error }: WorkRow): WorkState {
+  if (settledAt !== null) return error === null ? "settled" : "dead";
   if (claimedAt !== null) return "claimed";
   return dueAt === null ? "parked" : "waiting";
 }
