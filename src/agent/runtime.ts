@@ -261,7 +261,7 @@ export class AgentRuntime implements AgentCore, Services {
   }
 
   rearm(): void {
-    void this.wakes.rearm();
+    this.background(this.wakes.rearm());
   }
 
   broadcast(frame: object): void {

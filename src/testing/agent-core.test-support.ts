@@ -268,6 +268,14 @@ export class TestAgent implements AgentCore {
     if (!this.isDead) this.world.reported.push(error);
   }
 
+  inAgent<T>(work: () => Promise<T>): Promise<T> {
+    return this.keepAlive.while(work);
+  }
+
+  rearm(): void {
+    this.background(this.wakes.rearm());
+  }
+
   background(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       if (!this.isDead) this.world.logged.push(error);
