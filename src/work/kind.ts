@@ -58,15 +58,22 @@ export interface WorkView<Payload> extends WorkItem<Payload> {
   readonly error: string | null;
 }
 
-export type RunEnd<Payload = unknown> =
+export type RunEnd<Payload = unknown> = {
+  /** Called when the end is stored; also when the item was cancelled meanwhile. Must not throw. */
+  readonly afterwards?: () => void;
+} & (
   | { readonly end: "settled" }
   /** Not before this time. `aside`: the others of its lane do not wait for it. `payload` replaces the one it has. */
-  | { readonly end: "postponed"; readonly until: number; readonly aside?: boolean; readonly payload?: Payload };
+  | { readonly end: "postponed"; readonly until: number; readonly aside?: boolean; readonly payload?: Payload }
+);
 
 export const SETTLED: RunEnd<never> = { end: "settled" };
 
-/** What a start does with a claim whose process died. "park": the kind asks, and `schedule`s the item with the answer. */
-export type AfterDeath = "again" | "settle" | "park";
+/**
+ * What a start does with a claim whose process died. "again": as the policy says. `at`: not before this time, until the policy
+ * gives it up. "park": the kind asks, and `schedule`s the item with the answer.
+ */
+export type AfterDeath = "again" | "settle" | "park" | { readonly at: number };
 
 export interface WorkKind<Payload> {
   /** Stored with each item: never changed. */
@@ -75,6 +82,11 @@ export interface WorkKind<Payload> {
   readonly retry: RetryPolicy;
   /** Of an item that has a policy of its own. */
   retryOf?(item: WorkItem<Payload>): RetryPolicy;
+  /**
+   * Items are claimed by `runDue` only, inside a wake that lasts as long as their runs: the platform repeats a wake in which
+   * the process dies, so that a run needs none of its own. What the platform ends stays claimed until the next `start`.
+   */
+  readonly byWake?: true;
   /** When a claim ends by itself, and its run may be repeated. Without one it lasts as long as the process. */
   readonly leaseMs?: number;
   /** Items of one lane run one after the other, in the order in which they were added. Without lanes: all at once. */
@@ -94,5 +106,7 @@ export interface WorkKind<Payload> {
   /** Called in the transaction that gives an item up: its last failure, or too many deaths. */
   givenUp?(item: WorkItem<Payload>, error: unknown): void;
   /** Default: "again". */
-  interrupted?(item: WorkItem<Payload>): AfterDeath;
+  interrupted?(item: WorkItem<Payload>, claimedAt: number): AfterDeath;
+  /** Called in the transaction that sets an item aside which cannot be read. `stored`: what its payload says as JSON. */
+  unreadable?(item: { readonly key: string; readonly stored: unknown; readonly error: string }): void;
 }

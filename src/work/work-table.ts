@@ -326,11 +326,14 @@ export class WorkTable {
 
   // ── Reading ──
 
-  /** The first item that was added after this one. */
-  after(id: number, lane: string | undefined): WorkRow | undefined {
+  /** The first item that was added after this one. `isOpen`: of those that are not over; an index has them by lane. */
+  after(id: number, { lane, isOpen }: { lane: string | undefined; isOpen: boolean }): WorkRow | undefined {
     const isOfLane = lane === undefined ? "" : " AND lane = ?";
+    const isNotOver = isOpen ? " AND settled_at IS NULL" : "";
+    // In the order of the table, if not by lane: the index of kinds would sort all of them for each item.
+    const kind = lane !== undefined && isOpen ? "kind" : "+kind";
     return this.#table.one<WorkRow>(
-      `SELECT ${COLUMNS} FROM cf_work WHERE kind = ? AND id > ?${isOfLane} ORDER BY id LIMIT 1`,
+      `SELECT ${COLUMNS} FROM cf_work WHERE ${kind} = ? AND id > ?${isOfLane}${isNotOver} ORDER BY id LIMIT 1`,
       ...[this.#kind, id, ...(lane === undefined ? [] : [lane])]
     );
   }

@@ -124,8 +124,9 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 describe("whatever runs, dies, wakes and cancels", () => {
   for (const hasLanes of [false, true]) {
-    for (const leaseMs of [undefined, 200]) {
-      test(`a claimed item is never due, and a settled one is never run (lanes: ${hasLanes}, lease: ${leaseMs})`, async () => {
+    for (const more of [{}, { leaseMs: 200 }, { byWake: true }] as const) {
+      const { leaseMs, byWake }: Pick<WorkKind<string>, "leaseMs" | "byWake"> = more;
+      test(`a claimed item is never due, and a settled one is never run (lanes: ${hasLanes}, ${JSON.stringify(more)})`, async () => {
         await fc.assert(
           fc.asyncProperty(steps, async (plan) => {
             const scene = world({
@@ -136,7 +137,7 @@ describe("whatever runs, dies, wakes and cancels", () => {
               },
               deadLetters: 2,
               ...(hasLanes && { hasLanes: true }),
-              ...(leaseMs !== undefined && { leaseMs })
+              ...more
             });
             const { state, running, started } = scene;
             let { sql, work } = scene.boot();
@@ -190,6 +191,7 @@ describe("whatever runs, dies, wakes and cancels", () => {
                   break;
                 case "wake":
                   await work.runDue();
+                  if (byWake) work.start();
                   break;
                 case "die":
                   ({ sql, work } = scene.boot());
@@ -207,9 +209,12 @@ describe("whatever runs, dies, wakes and cancels", () => {
                 const hadClaim = claimed.has(begun) && begun !== freed && step.do !== "die" && step.do !== "wake";
                 expect(hadClaim).toBe(false);
               }
+              if (byWake && step.do !== "wake") expect(started.slice(before)).toEqual([]);
               // What runs in this process with a claim is claimed in the table, each item once.
               const current = rows.filter((row) => row.claimed_at !== null).map((row) => row.key);
-              for (const one of current) expect(running.filter((run) => run.key === one).length).toBeGreaterThan(0);
+              // What the platform ended in a wake stays claimed until the wake is over.
+              if (!byWake)
+                for (const one of current) expect(running.filter((run) => run.key === one).length).toBeGreaterThan(0);
               if (leaseMs === undefined) {
                 const alive = running.filter((run) => !run.signal.aborted).map((run) => run.key);
                 expect(new Set(alive).size).toBe(alive.length);
@@ -230,6 +235,7 @@ describe("whatever runs, dies, wakes and cancels", () => {
               for (const run of [...running]) run.end(SETTLED);
               await settle();
               state.now += 500;
+              if (byWake) work.start();
               await work.runDue();
               await settle();
             }
@@ -466,6 +472,62 @@ describe("an item", () => {
     work.cancelAll({ lane: "one" });
     expect([...work.items()].map(({ key }) => key)).toEqual(["b"]);
     expect(scene.running.find((run) => run.key === "a")?.signal.aborted).toBe(true);
+  });
+
+  test("that a wake claims waits for one, and stays claimed after an interruption until the wake is over", async () => {
+    const isInterruption = (error: unknown) => error instanceof Error && error.message === "reset";
+    const scene = world({ byWake: true, retry: { backoff: { baseMs: 100, maxMs: 100 }, isInterruption } });
+    const { work } = scene.boot();
+    work.add({ key: "a", payload: "x" });
+    await settle();
+    expect([scene.started, work.nextWake()]).toEqual([[], 1_000]);
+    await work.runDue();
+    scene.running[0]?.fail(new Error("reset"));
+    await settle();
+    await work.runDue();
+    expect([scene.started, work.state("a"), work.nextWake()]).toEqual([["a"], "claimed", null]);
+    work.start();
+    await work.runDue();
+    expect(scene.started).toEqual(["a", "a"]);
+  });
+
+  test("whose process died runs when its kind says, with the time of the claim to go by", async () => {
+    const scene = world({ interrupted: (_item, claimedAt) => ({ at: claimedAt + 700 }) });
+    scene.boot().work.add({ key: "a", payload: "x" });
+    await settle();
+    scene.state.now += 300;
+    const { work } = scene.boot();
+    await settle();
+    expect(scene.started).toEqual(["a"]);
+    expect(work.nextWake()).toBe(1_700);
+  });
+
+  test("says when what became of a run is stored, also of one that was cancelled", async () => {
+    const scene = world();
+    const { work } = scene.boot();
+    const seen: unknown[] = [];
+    const afterwards = () => void seen.push(work.state("a"));
+    work.add({ key: "a", payload: "x" });
+    await settle();
+    scene.running[0]?.end({ end: "postponed", until: 1_001, afterwards });
+    await settle();
+    scene.state.now = 1_001;
+    await work.runDue();
+    work.cancel("a");
+    scene.running[0]?.end({ end: "settled", afterwards });
+    await settle();
+    expect(seen).toEqual(["waiting", undefined]);
+  });
+
+  test("that cannot be read is its kind's to report, with what is left of it", async () => {
+    const seen: unknown[] = [];
+    const scene = world({ unreadable: (item) => void seen.push(item) });
+    const { sql, work } = scene.boot();
+    work.add({ key: "a", payload: "x", dueAt: 2_000 });
+    sql.run(`UPDATE cf_work SET payload = '{"words":1}'`);
+    scene.state.now = 2_000;
+    await work.runDue();
+    expect(seen).toEqual([{ key: "a", stored: { words: 1 }, error: "it has no text" }]);
   });
 
   test("of a lane waits for the one before it, unless that steps aside", async () => {

@@ -38,7 +38,7 @@ export interface NewItem<Payload> {
   readonly payload: Payload;
   /** Default: now. Null: parked until `schedule`. */
   readonly dueAt?: number | null;
-  /** Of a kind with lanes. Items without one share a lane. */
+  /** Items without one share a lane. Of a kind without lanes it is only what items are listed by. */
   readonly lane?: string;
 }
 
@@ -118,7 +118,9 @@ export class Work<Payload> {
 
   /** In the order in which they were added, one body in memory at a time; without those that have no payload any more. */
   *items({ states, lane }: Listed = {}): Generator<WorkView<Payload>> {
-    for (let row = this.#table.after(0, lane); row; row = this.#table.after(row.id, lane)) {
+    const isOpen = states !== undefined && !states.some((state) => state === "settled" || state === "dead");
+    const after = (id: number) => this.#table.after(id, { lane, isOpen });
+    for (let row = after(0); row; row = after(row.id)) {
       const view = states === undefined || states.includes(stateOf(row)) ? this.#view(row) : undefined;
       if (view) yield view;
     }
@@ -191,7 +193,7 @@ export class Work<Payload> {
 
   // ── The life of the agent ──
 
-  /** Takes up what earlier processes had claimed. What is due is run from `ready` on. */
+  /** Takes up what is claimed and does not run: its process died, or the platform ended it. What is due runs from `ready` on. */
   start(): void {
     this.#table.transaction(() => {
       for (const row of this.#table.claimed()) if (!this.#runs.has(row.key)) this.#afterDeath(row);
@@ -200,7 +202,7 @@ export class Work<Payload> {
 
   ready(): void {
     this.#isStarted = true;
-    void this.#run();
+    if (!this.#kind.byWake) void this.#run();
   }
 
   stop(): void {
@@ -251,7 +253,7 @@ export class Work<Payload> {
   }
 
   #changed(): void {
-    void this.#run();
+    if (!this.#kind.byWake) void this.#run();
     this.#host.rearm();
   }
 
@@ -341,9 +343,13 @@ export class Work<Payload> {
   }
 
   #end(run: Run, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
-    const { row } = run;
+    if (this.#isStopped) return;
     // Cancelled, or claimed anew since: what it says is about another item.
-    if (this.#isStopped || this.#runs.get(row.key) !== run) return;
+    if (this.#runs.get(run.row.key) === run) this.#store(run.row, outcome);
+    if ("end" in outcome) outcome.afterwards?.();
+  }
+
+  #store(row: WorkRow, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
     if ("failed" in outcome) return this.#failed(row, outcome.failed);
     if (outcome.end === "settled") return void this.#settle(row);
     const { until, aside: isAside = false, payload } = outcome;
@@ -358,6 +364,7 @@ export class Work<Payload> {
     const policy = this.#policyOf(row);
     const judged = { policy, now: this.#host.clock.now(), random: this.#host.random?.() };
     const isInterrupted = policy.isInterruption?.(error) ?? false;
+    if (isInterrupted && this.#kind.byWake) return;
     const retry = isInterrupted ? afterInterruption(row, judged) : afterFailure(row, error, judged);
     if (retry === "given-up") this.#giveUp(row, error);
     else if (isInterrupted) this.#table.release(row, retry.at, true);
@@ -395,13 +402,13 @@ export class Work<Payload> {
   #afterDeath(row: WorkRow): void {
     const item = this.#read(row);
     if (!item) return;
-    const then = this.#kind.interrupted?.(item) ?? "again";
+    const then = this.#kind.interrupted?.(item, row.claimedAt ?? 0) ?? "again";
     if (then === "park") return void this.#table.release(row, null);
     if (then === "settle") return void this.#settle(row, DIED);
     const policy = this.#policyOf(row);
     const retry = afterDeath(row, { policy, now: this.#host.clock.now(), random: this.#host.random?.() });
     if (retry === "given-up") this.#giveUp(row, new Error(DIED));
-    else this.#table.release(row, retry.at);
+    else this.#table.release(row, then === "again" ? retry.at : then.at);
   }
 
   /** A run that has not returned by the end of its lease goes on, and its claim is another's. */
@@ -431,6 +438,8 @@ export class Work<Payload> {
     this.#table.transaction(() => {
       this.#host.quarantine({ table: "cf_work", key: `${row.kind}:${row.key}`, body: row.payload, error });
       this.#table.remove(row.key);
+      const stored = parseJson(row.payload);
+      this.#kind.unreadable?.({ key: row.key, stored: stored.ok ? stored.value : undefined, error });
     });
     return undefined;
   }
