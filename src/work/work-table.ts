@@ -306,12 +306,11 @@ export class WorkTable {
 
   /** Settled items that no caller asks for any more. */
   sweep(before: number, keepsDead: boolean): void {
-    const isSwept = keepsDead ? " AND error IS NULL" : "";
-    this.#table.change(
-      `DELETE FROM cf_work WHERE id IN (
-         SELECT id FROM cf_work WHERE kind = ? AND settled_at < ?${isSwept} ORDER BY settled_at LIMIT ${SWEEP_ROWS})`,
-      ...[this.#kind, before]
-    );
+    const old = `SELECT id FROM cf_work WHERE kind = ? AND settled_at < ?${keepsDead ? " AND error IS NULL" : ""}
+      ORDER BY settled_at LIMIT ${SWEEP_ROWS}`;
+    // A statement that would write fails on a full disk, also when there is nothing to delete.
+    if (!this.#table.one(old, this.#kind, before)) return;
+    this.#table.change(`DELETE FROM cf_work WHERE id IN (${old})`, this.#kind, before);
   }
 
   /** Of those that were given up the newest stay. */

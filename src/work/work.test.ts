@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+
 import { memoryStorage } from "../host/memory-storage.test-support.ts";
 import type { BadRow } from "../host/quarantine.ts";
 import { openSchema } from "../host/schema.ts";
@@ -243,7 +244,8 @@ describe("whatever runs, dies, wakes and cancels", () => {
           }),
           { numRuns: 300 }
         );
-      });
+        // Seconds on a quiet machine.
+      }, 60_000);
     }
   }
 });
@@ -517,6 +519,21 @@ describe("an item", () => {
     scene.running[0]?.end({ end: "settled", afterwards });
     await settle();
     expect(seen).toEqual(["waiting", undefined]);
+  });
+
+  test("whose end could not be stored is run again after a pause, in a process that lives on", async () => {
+    const scene = world();
+    const { sql, work } = scene.boot();
+    work.add({ key: "a", payload: "x" });
+    await settle();
+    sql.run("CREATE TRIGGER full BEFORE UPDATE ON cf_work BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END");
+    scene.running[0]?.end(SETTLED);
+    await settle();
+    expect([work.state("a"), work.nextWake()]).toEqual(["claimed", 31_000]);
+    sql.run("DROP TRIGGER full");
+    scene.state.now = 31_000;
+    await work.runDue();
+    expect(scene.started).toEqual(["a", "a"]);
   });
 
   test("that cannot be read is its kind's to report, with what is left of it", async () => {

@@ -67,6 +67,8 @@ export class Work<Payload> {
   /** Something has changed since the pump last looked. */
   #isAsked = false;
   #pausedUntil = 0;
+  /** What came of a run could not be stored, perhaps: its claim is taken up after the pause. */
+  #hasLost = false;
   #sweptAt = -Infinity;
   /** Items that were due when they were looked for. Each is claimed only if it still is. */
   #due: number[] = [];
@@ -218,6 +220,7 @@ export class Work<Payload> {
 
   /** When an item may be claimed that may not be now. */
   #nextPlace(): number | null {
+    if (this.#hasLost) return this.#pausedUntil;
     // The pump is at work on those.
     const due = this.#due.length > 0 ? this.#host.clock.now() : this.#table.nextDue(this.#busyLanes);
     if (due === null) return null;
@@ -260,13 +263,28 @@ export class Work<Payload> {
   #run(): Promise<void> {
     if (!this.#isStarted || this.#isStopped) return Promise.resolve();
     this.#isAsked = true;
-    this.#pump ??= this.#claimAll().finally(() => (this.#pump = undefined));
+    this.#pump ??= this.#claimAll()
+      .catch((error: unknown) => this.#tableFailed(error))
+      .finally(() => (this.#pump = undefined));
     return this.#pump;
+  }
+
+  /** Not the work's failure: the table or the wake failed. Items are as they were. */
+  #tableFailed(error: unknown): void {
+    this.#pausedUntil = this.#host.clock.now() + DISK_PAUSE_MS;
+    this.#hasLost = true;
+    this.#due = [];
+    const message = `Durable work of the kind "${this.#kind.name}" could not be read or written.`;
+    this.#host.background(Promise.reject(new Error(message, { cause: error })));
   }
 
   /** In its own tick, so that a caller's transaction and call are over. */
   async #claimAll(): Promise<void> {
     await Promise.resolve();
+    if (this.#hasLost && this.#host.clock.now() >= this.#pausedUntil) {
+      this.start();
+      this.#hasLost = false;
+    }
     this.#sweep();
     let claims = 0;
     do {
@@ -309,12 +327,7 @@ export class Work<Payload> {
       if (run) await this.#runOne(run);
     });
     const ended = work
-      .catch((error: unknown) => {
-        // Not the work's: the table or the wake failed. The item is as it was.
-        this.#pausedUntil = this.#host.clock.now() + DISK_PAUSE_MS;
-        this.#due = [];
-        console.error(`Durable work of the kind "${this.#kind.name}" could not be read or written:`, error);
-      })
+      .catch((error: unknown) => this.#tableFailed(error))
       .finally(() => {
         claimed.resolve();
         this.#changed();
