@@ -268,6 +268,15 @@ export class WorkTable {
     );
   }
 
+  /** Of what waits after failures or deaths. */
+  retryBy(latest: number): void {
+    this.#table.change(
+      `UPDATE cf_work SET due_at = MIN(due_at, ?), starts = 0, failures = 0
+       WHERE kind = ? AND due_at IS NOT NULL AND troubled_since IS NOT NULL`,
+      ...[latest, this.#kind]
+    );
+  }
+
   /** Replaces the payload of an item that waits, or is parked. */
   change(key: string, payload: string): boolean {
     return (

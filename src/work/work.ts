@@ -1,5 +1,6 @@
 // The runner of one kind of durable work. It claims what is due, runs it with bounded concurrency, and writes what came of
 // it; a start takes up what processes before it had claimed. One wake source: the time of the next item that may be claimed.
+import { happensWithin } from "../host/deadline.ts";
 import type { Clock, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -66,6 +67,8 @@ export class Work<Payload> {
   #pump: Promise<void> | undefined;
   /** Something has changed since the pump last looked. */
   #isAsked = false;
+  /** Of the next change, while something waits for it. */
+  #nextChange: PromiseWithResolvers<void> | undefined;
   #pausedUntil = 0;
   /** What came of a run could not be stored, perhaps: its claim is taken up after the pause. */
   #hasLost = false;
@@ -157,6 +160,15 @@ export class Work<Payload> {
     return isMoved;
   }
 
+  /**
+   * Something of this kind succeeded where others fail: what waits after failures or deaths is tried by then, and its pauses
+   * are as after a first one. Its age stays.
+   */
+  retryBy(latest: number): void {
+    this.#table.retryBy(latest);
+    this.#host.sql.afterTransaction({ committed: () => this.#changed() });
+  }
+
   /** Forgets an item. A run of it is asked to stop, and what it still reports changes nothing. False: it is not known. */
   cancel(key: string, reason?: unknown): boolean {
     const isRemoved = this.#table.remove(key);
@@ -210,6 +222,7 @@ export class Work<Payload> {
   stop(): void {
     this.#isStopped = true;
     for (const { controller } of this.#runs.values()) controller.abort();
+    this.#nextChange?.resolve();
   }
 
   nextWake(): number | null {
@@ -236,6 +249,19 @@ export class Work<Payload> {
     return this.#run();
   }
 
+  /** Resolves when nothing that is due waits for a place, and no run has one: those that are slow go on. */
+  async drained(): Promise<void> {
+    await this.runDue();
+    for (let began = this.#quickRuns(); began.length > 0 && !this.#isStopped; began = this.#quickRuns()) {
+      const { promise } = (this.#nextChange ??= Promise.withResolvers());
+      const { clock } = this.#host;
+      const { slowMs } = this.#kind;
+      if (slowMs === undefined) await promise;
+      else await happensWithin(Math.min(...began) + slowMs - clock.now(), promise, clock);
+      await this.runDue();
+    }
+  }
+
   /** Resolves when nothing runs and nothing is due. */
   async idle(): Promise<void> {
     while (this.#pump || this.#runs.size + this.#leaving.size > 0) await (this.#pump ?? this.#host.clock.sleep(0));
@@ -256,6 +282,8 @@ export class Work<Payload> {
   }
 
   #changed(): void {
+    this.#nextChange?.resolve();
+    this.#nextChange = undefined;
     if (!this.#kind.byWake) void this.#run();
     this.#host.rearm();
   }
