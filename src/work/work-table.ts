@@ -105,6 +105,8 @@ export interface NewWork {
   readonly lane: string | null;
   /** Null: it is parked. */
   readonly dueAt: number | null;
+  /** Of an item that is over from the beginning. */
+  readonly settledAt?: number | null;
   readonly now: number;
 }
 
@@ -124,12 +126,12 @@ export class WorkTable {
   }
 
   /** False: there is one of this key. */
-  insert({ key, payload, lane, dueAt, now }: NewWork): boolean {
+  insert({ key, payload, lane, dueAt, settledAt = null, now }: NewWork): boolean {
     return (
       this.#table.run(
-        `INSERT INTO cf_work (kind, key, lane, payload, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
+        `INSERT INTO cf_work (kind, key, lane, payload, due_at, settled_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (kind, key) DO NOTHING`,
-        ...[this.#kind, key, lane, payload, dueAt, now]
+        ...[this.#kind, key, lane, payload, dueAt, settledAt, now]
       ).changed === 1
     );
   }

@@ -18,7 +18,7 @@ const rowsOf = ({ sql }: { sql: Sql }) =>
 type Step =
   | { readonly do: "add"; readonly key: string; readonly lane: string | undefined; readonly inMs: number }
   | { readonly do: "end"; readonly pick: number; readonly how: "settle" | "postpone" | "aside" | "fail" | "interrupt" }
-  | { readonly do: "cancel" | "schedule" | "put" | "revive"; readonly key: string }
+  | { readonly do: "cancel" | "schedule" | "put" | "revive" | "know"; readonly key: string }
   | { readonly do: "cancel-lane"; readonly lane: string }
   | { readonly do: "pass"; readonly ms: number }
   | { readonly do: "wake" | "retry-by" | "die" };
@@ -38,7 +38,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       how: fc.constantFrom("settle", "settle", "postpone", "aside", "fail", "interrupt")
     }) as fc.Arbitrary<Step>,
     fc.record({
-      do: fc.constantFrom("cancel" as const, "schedule" as const, "put" as const, "revive" as const),
+      do: fc.constantFrom("cancel" as const, "schedule" as const, "put" as const, "revive" as const, "know" as const),
       key
     }),
     fc.record({ do: fc.constant("cancel-lane" as const), lane: fc.constantFrom("one", "two") }),
@@ -104,6 +104,9 @@ describe("whatever runs, dies, wakes and cancels", () => {
                   break;
                 case "put":
                   if (work.put({ key: step.key, payload: "put" })) over.delete(step.key);
+                  break;
+                case "know":
+                  work.know(step.key);
                   break;
                 case "revive":
                   if (work.revive(step.key)) over.delete(step.key);
@@ -269,6 +272,24 @@ describe("an item", () => {
     expect(scene.started).toEqual(["good"]);
     expect(scene.bad).toMatchObject([{ table: "cf_work", key: "letters:bad", body: "{" }]);
     expect(work.state("bad")).toBeUndefined();
+  });
+
+  test("whose key is noted as known is never run, and its key is forgotten like that of one that ran", async () => {
+    const scene = world({ hasLanes: true });
+    const { work } = scene.boot();
+    expect([work.know("a"), work.know("a"), work.add({ key: "a", payload: "x", lane: "one" })]).toEqual([
+      true,
+      false,
+      false
+    ]);
+    work.add({ key: "b", payload: "x", lane: "one", dueAt: 5_000 });
+    await settle();
+    expect([work.state("a"), scene.started]).toEqual(["settled", []]);
+    expect([...work.items({ states: ["waiting"], lane: "one" })].map((item) => item.key)).toEqual(["b"]);
+    scene.state.now += 10_001;
+    const again = scene.boot().work;
+    await settle();
+    expect(again.state("a")).toBeUndefined();
   });
 
   test("that is cancelled while it runs is asked to stop, and what it still reports changes nothing", async () => {

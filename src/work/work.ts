@@ -98,6 +98,12 @@ export class Work<Payload> {
     return isNew;
   }
 
+  /** Notes a key as that of a settled item: adding it again is nothing. Part of the caller's transaction. False: it is known. */
+  know(key: string): boolean {
+    const now = this.#host.clock.now();
+    return this.#table.insert({ key, payload: "null", lane: null, dueAt: null, settledAt: now, now });
+  }
+
   /** Adds an item, or moves one that waits or is parked. False: it is claimed, or over. */
   put(item: NewItem<Payload>): boolean {
     return this.#table.transaction(() => {
