@@ -110,3 +110,19 @@ export interface WorkKind<Payload> {
   /** Called in the transaction that sets an item aside which cannot be read. `stored`: what its payload says as JSON. */
   unreadable?(item: { readonly key: string; readonly stored: unknown; readonly error: string }): void;
 }
+
+export interface NewItem<Payload> {
+  /** Unique in its kind: a second one is nothing, as long as the first is known. */
+  readonly key: string;
+  readonly payload: Payload;
+  /** Default: now. Null: parked until `schedule`. */
+  readonly dueAt?: number | null;
+  /** Items without one share a lane. Of a kind without lanes it is only what items are listed by. */
+  readonly lane?: string;
+}
+
+export interface Listed {
+  /** Default: whatever their state. */
+  readonly states?: readonly WorkState[];
+  readonly lane?: string;
+}

@@ -7,6 +7,7 @@
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { Retry, Troubled } from "./decide.ts";
+import type { WorkState } from "./kind.ts";
 import { MOVED_TABLES } from "./moved-tables.ts";
 
 export const WORK_TABLES: readonly TableDefinition[] = [
@@ -357,4 +358,10 @@ export class WorkTable {
       ) !== undefined
     );
   }
+}
+
+export function stateOf({ settledAt, claimedAt, dueAt, error }: WorkRow): WorkState {
+  if (settledAt !== null) return error === null ? "settled" : "dead";
+  if (claimedAt !== null) return "claimed";
+  return dueAt === null ? "parked" : "waiting";
 }

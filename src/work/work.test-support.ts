@@ -1,6 +1,7 @@
 // A world for the tests of durable work: one database, processes that die, and runs that end when the test says so.
 import { DatabaseSync } from "node:sqlite";
 import { memoryStorage } from "../host/memory-storage.test-support.ts";
+import type { Sql } from "../host/ports.ts";
 import type { BadRow } from "../host/quarantine.ts";
 import { openSchema } from "../host/schema.ts";
 import { openSql } from "../host/sql.ts";
@@ -76,3 +77,15 @@ export function world(more: Partial<WorkKind<string>> = {}) {
   };
   return { state, running, started, bad, givenUp, boot };
 }
+
+/** The rows of the table, in the order in which they were added. */
+export const rowsOf = ({ sql }: { sql: Sql }) =>
+  sql.catalog.hasTable("cf_work")
+    ? sql.all<{
+        key: string;
+        lane: string | null;
+        due_at: number | null;
+        claimed_at: number | null;
+        settled_at: number | null;
+      }>("SELECT key, lane, due_at, claimed_at, settled_at FROM cf_work ORDER BY id")
+    : [];

@@ -4,11 +4,10 @@ import { happensWithin } from "../host/deadline.ts";
 import type { Clock, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import { errorMessage } from "../util/errors.ts";
-import { parseJson } from "../util/json.ts";
-import type { Result } from "../util/result.ts";
 import { afterDeath, afterFailure, afterInterruption } from "./decide.ts";
-import type { RetryPolicy, RunEnd, WorkItem, WorkKind, WorkState, WorkView } from "./kind.ts";
-import { WorkTable, type WorkRow } from "./work-table.ts";
+import type { Listed, NewItem, RetryPolicy, RunEnd, WorkItem, WorkKind, WorkState, WorkView } from "./kind.ts";
+import { StoredItems } from "./stored-items.ts";
+import { stateOf, WorkTable, type WorkRow } from "./work-table.ts";
 
 /** Runs that end without waiting for anything are interrupted this often, so that other objects of the process go on. */
 const RUNS_BETWEEN_YIELDS = 20;
@@ -33,22 +32,6 @@ export interface WorkHost {
   rearm(): void;
 }
 
-export interface NewItem<Payload> {
-  /** Unique in its kind: a second one is nothing, as long as the first is known. */
-  readonly key: string;
-  readonly payload: Payload;
-  /** Default: now. Null: parked until `schedule`. */
-  readonly dueAt?: number | null;
-  /** Items without one share a lane. Of a kind without lanes it is only what items are listed by. */
-  readonly lane?: string;
-}
-
-export interface Listed {
-  /** Default: whatever their state. */
-  readonly states?: readonly WorkState[];
-  readonly lane?: string;
-}
-
 interface Run {
   readonly row: WorkRow;
   readonly controller: AbortController;
@@ -58,10 +41,15 @@ export class Work<Payload> {
   readonly #host: WorkHost;
   readonly #kind: WorkKind<Payload>;
   readonly #table: WorkTable;
+  readonly #stored: StoredItems<Payload>;
   /** By key: what this process runs and has a claim for. */
   readonly #runs = new Map<string, Run>();
   /** What was cancelled and has not returned: the others of its lane wait for it. */
   readonly #leaving = new Set<Run>();
+  /** By key: what the table did not take. */
+  readonly #held = new Map<string, NewItem<Payload>>();
+  /** The table has failed since the last look: items may be held, and claims may have no run. */
+  #hasFailed = false;
   #isStarted = false;
   #isStopped = false;
   #pump: Promise<void> | undefined;
@@ -70,8 +58,6 @@ export class Work<Payload> {
   /** Of the next change, while something waits for it. */
   #nextChange: PromiseWithResolvers<void> | undefined;
   #pausedUntil = 0;
-  /** What came of a run could not be stored, perhaps: its claim is taken up after the pause. */
-  #hasLost = false;
   #sweptAt = -Infinity;
   /** Items that were due when they were looked for. Each is claimed only if it still is. */
   #due: number[] = [];
@@ -80,6 +66,7 @@ export class Work<Payload> {
     this.#host = host;
     this.#kind = kind;
     this.#table = new WorkTable(host.sql, kind);
+    this.#stored = new StoredItems(kind, { table: this.#table, quarantine: host.quarantine });
   }
 
   // ── Items ──
@@ -89,7 +76,7 @@ export class Work<Payload> {
     const now = this.#host.clock.now();
     const isNew = this.#table.insert({
       key,
-      payload: this.#encode(payload),
+      payload: this.#stored.encode(payload),
       lane: lane ?? (this.#kind.hasLanes ? "" : null),
       dueAt: dueAt === undefined ? now : dueAt,
       now
@@ -102,6 +89,19 @@ export class Work<Payload> {
   know(key: string): boolean {
     const now = this.#host.clock.now();
     return this.#table.insert({ key, payload: "null", lane: null, dueAt: null, settledAt: now, now });
+  }
+
+  /** As `add`, for a caller that may not fail: an item that the table refuses is held in memory, and added by a later wake. */
+  addOrHold(item: NewItem<Payload>): void {
+    this.#held.delete(item.key);
+    if (this.#isStopped) return;
+    try {
+      this.add(item);
+    } catch (error) {
+      this.#held.set(item.key, item);
+      this.#tableFailed(error);
+      this.#host.rearm();
+    }
   }
 
   /** Adds an item, or moves one that waits or is parked. False: it is claimed, or over. */
@@ -124,7 +124,7 @@ export class Work<Payload> {
   /** Undefined: it is not known, has no payload any more, or cannot be read. */
   find(key: string): WorkView<Payload> | undefined {
     const row = this.#table.find(key);
-    return row && this.#view(row);
+    return row && this.#stored.view(row);
   }
 
   /** In the order in which they were added, one body in memory at a time; without those that have no payload any more. */
@@ -132,7 +132,7 @@ export class Work<Payload> {
     const isOpen = states !== undefined && !states.some((state) => state === "settled" || state === "dead");
     const after = (id: number) => this.#table.after(id, { lane, isOpen });
     for (let row = after(0); row; row = after(row.id)) {
-      const view = states === undefined || states.includes(stateOf(row)) ? this.#view(row) : undefined;
+      const view = states === undefined || states.includes(stateOf(row)) ? this.#stored.view(row) : undefined;
       if (view) yield view;
     }
   }
@@ -144,12 +144,12 @@ export class Work<Payload> {
 
   /** Replaces the payload of an item that runs. False: its claim is over. */
   save(item: Pick<WorkItem<Payload>, "key" | "claim">, payload: Payload): boolean {
-    return this.#table.save(item, this.#encode(payload));
+    return this.#table.save(item, this.#stored.encode(payload));
   }
 
   /** Replaces the payload of an item that waits, or is parked. False: it is not. */
   change(key: string, payload: Payload): boolean {
-    return this.#table.change(key, this.#encode(payload));
+    return this.#table.change(key, this.#stored.encode(payload));
   }
 
   /** Runs an item again that was given up and is kept. False: there is none. */
@@ -177,8 +177,8 @@ export class Work<Payload> {
 
   /** Forgets an item. A run of it is asked to stop, and what it still reports changes nothing. False: it is not known. */
   cancel(key: string, reason?: unknown): boolean {
-    const isRemoved = this.#table.remove(key);
-    if (!isRemoved) return false;
+    const isHeld = this.#held.delete(key);
+    if (!this.#table.remove(key)) return isHeld;
     this.#host.sql.afterTransaction({
       committed: () => {
         const run = this.#runs.get(key);
@@ -192,6 +192,7 @@ export class Work<Payload> {
   /** Forgets every item that is not over; of one lane, or of all. Their runs are asked to stop. */
   cancelAll({ lane, reason }: { readonly lane?: string; readonly reason?: unknown } = {}): void {
     this.#table.removeOpen(lane);
+    for (const [key, item] of this.#held) if (lane === undefined || item.lane === lane) this.#held.delete(key);
     this.#host.sql.afterTransaction({
       committed: () => {
         const runs = [...this.#runs.values()].filter(({ row }) => lane === undefined || row.lane === lane);
@@ -233,13 +234,13 @@ export class Work<Payload> {
 
   nextWake(): number | null {
     if (this.#isStopped) return null;
-    const times = [this.#nextPlace(), this.#leaseEnd()].filter((at) => at !== null);
+    const mendAt = this.#hasFailed ? this.#pausedUntil : null;
+    const times = [this.#nextPlace(), this.#leaseEnd(), mendAt].filter((at) => at !== null);
     return times.length === 0 ? null : Math.min(...times);
   }
 
   /** When an item may be claimed that may not be now. */
   #nextPlace(): number | null {
-    if (this.#hasLost) return this.#pausedUntil;
     // The pump is at work on those.
     const due = this.#due.length > 0 ? this.#host.clock.now() : this.#table.nextDue(this.#busyLanes);
     if (due === null) return null;
@@ -306,19 +307,24 @@ export class Work<Payload> {
   /** Not the work's failure: the table or the wake failed. Items are as they were. */
   #tableFailed(error: unknown): void {
     this.#pausedUntil = this.#host.clock.now() + DISK_PAUSE_MS;
-    this.#hasLost = true;
+    this.#hasFailed = true;
     this.#due = [];
     const message = `Durable work of the kind "${this.#kind.name}" could not be read or written.`;
     this.#host.background(Promise.reject(new Error(message, { cause: error })));
   }
 
+  /** Adds what the table did not take. A run whose end it did not take ended unnoticed, as in a process that died. */
+  #mend(): void {
+    if (!this.#hasFailed || this.#host.clock.now() < this.#pausedUntil) return;
+    this.start();
+    this.#hasFailed = false;
+    for (const item of [...this.#held.values()]) this.addOrHold(item);
+  }
+
   /** In its own tick, so that a caller's transaction and call are over. */
   async #claimAll(): Promise<void> {
     await Promise.resolve();
-    if (this.#hasLost && this.#host.clock.now() >= this.#pausedUntil) {
-      this.start();
-      this.#hasLost = false;
-    }
+    this.#mend();
     this.#sweep();
     let claims = 0;
     do {
@@ -373,7 +379,7 @@ export class Work<Payload> {
   async #runOne(run: Run): Promise<void> {
     const { row } = run;
     try {
-      const item = this.#read(row);
+      const item = this.#stored.item(row);
       if (item) this.#end(run, await this.#call(item, run));
     } finally {
       if (this.#runs.get(row.key) === run) this.#runs.delete(row.key);
@@ -403,7 +409,7 @@ export class Work<Payload> {
     this.#table.postpone(row, {
       until,
       isAside,
-      payload: payload === undefined ? undefined : this.#encode(payload)
+      payload: payload === undefined ? undefined : this.#stored.encode(payload)
     });
   }
 
@@ -419,7 +425,7 @@ export class Work<Payload> {
   }
 
   #policyOf(row: WorkRow): RetryPolicy {
-    const item = this.#kind.retryOf ? this.#view(row) : undefined;
+    const item = this.#kind.retryOf ? this.#stored.view(row) : undefined;
     return (item && this.#kind.retryOf?.(item)) ?? this.#kind.retry;
   }
 
@@ -437,7 +443,7 @@ export class Work<Payload> {
   #giveUp(row: WorkRow, error: unknown): void {
     const { deadLetters } = this.#kind;
     this.#table.transaction(() => {
-      const item = this.#read(row);
+      const item = this.#stored.item(row);
       if (!item || !this.#settle(row, errorMessage(error))) return;
       if (deadLetters !== undefined) this.#table.keepNewestDead(deadLetters);
       this.#kind.givenUp?.(item, error);
@@ -447,7 +453,7 @@ export class Work<Payload> {
   // ── Claims of others ──
 
   #afterDeath(row: WorkRow): void {
-    const item = this.#read(row);
+    const item = this.#stored.item(row);
     if (!item) return;
     const then = this.#kind.interrupted?.(item, row.claimedAt ?? 0) ?? "again";
     if (then === "park") return void this.#table.release(row, null);
@@ -476,46 +482,6 @@ export class Work<Payload> {
     if (leaseMs === undefined || this.#isStopped || this.#runs.size === 0) return null;
     return Math.min(...[...this.#runs.values()].map(({ row }) => (row.claimedAt ?? 0) + leaseMs));
   }
-
-  /** Undefined: it cannot be read, and is set aside. */
-  #read(row: WorkRow): WorkItem<Payload> | undefined {
-    const decoded = this.#decode(row);
-    if (decoded.ok) return itemOf(row, decoded.value);
-    const { error } = decoded;
-    this.#table.transaction(() => {
-      this.#host.quarantine({ table: "cf_work", key: `${row.kind}:${row.key}`, body: row.payload, error });
-      this.#table.remove(row.key);
-      const stored = parseJson(row.payload);
-      this.#kind.unreadable?.({ key: row.key, stored: stored.ok ? stored.value : undefined, error });
-    });
-    return undefined;
-  }
-
-  #view(row: WorkRow): WorkView<Payload> | undefined {
-    const decoded = this.#decode(row);
-    if (!decoded.ok) return undefined;
-    const { lane, dueAt, settledAt, error } = row;
-    return { ...itemOf(row, decoded.value), state: stateOf(row), lane, dueAt, settledAt, error };
-  }
-
-  #decode({ payload }: WorkRow): Result<Payload, string> {
-    const stored = parseJson(payload);
-    return stored.ok ? this.#kind.codec.decode(stored.value) : stored;
-  }
-
-  #encode(payload: Payload): string {
-    return JSON.stringify(this.#kind.codec.encode(payload));
-  }
 }
 
 const DIED = "The process ended in it.";
-
-function itemOf<Payload>({ key, createdAt, claim, starts, failures }: WorkRow, payload: Payload): WorkItem<Payload> {
-  return { key, payload, createdAt, claim, starts, failures };
-}
-
-function stateOf({ settledAt, claimedAt, dueAt, error }: WorkRow): WorkState {
-  if (settledAt !== null) return error === null ? "settled" : "dead";
-  if (claimedAt !== null) return "claimed";
-  return dueAt === null ? "parked" : "waiting";
-}
