@@ -57,9 +57,7 @@ export class AgentEntry {
     const forwarded = await this.#gateway.route(request);
     if (forwarded.kind === "response") return forwarded.response;
     if (forwarded.kind === "upgrade") return this.#accept(this.#newAttachment(request), forwarded.connect);
-    const admitted = await this.#runtime.runAs({ request }, () =>
-      this.#runtime.features.role("access")?.admitHere(request)
-    );
+    const admitted = await this.#runtime.runAs({ request }, () => this.#runtime.tree.access.admitHere(request));
     if (admitted instanceof Response) return admitted;
     if (isUpgrade(request)) return this.#upgrade(request);
     return this.#runtime.runAs({ request }, async () => {

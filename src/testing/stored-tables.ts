@@ -30,7 +30,7 @@ import { COMPACTION_TABLES } from "../session/overlay-rows.ts";
 import { SEARCH_TABLES } from "../session/search-index.ts";
 import { USAGE_TABLES } from "../session/tokens-reported.ts";
 import { LEDGER_TABLES, PAUSE_TABLES } from "../features/actions/action-tables.ts";
-import { CLAIM_TABLES } from "../features/channels/messenger-access.ts";
+import { CLAIM_TABLES } from "../agent/tree/closed-conversations.ts";
 import { TASK_TABLES } from "../features/tasks/task-table.ts";
 import { ACTIVATION_TABLES } from "../features/skills/activations.ts";
 import { WORK_TABLES } from "../work/work-table.ts";

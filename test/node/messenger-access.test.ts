@@ -13,7 +13,8 @@ import { FakeTelegram } from "../../src/testing/messengers/index.ts";
 import { createTestHost, reply, text, toolCall } from "../../src/testing/index.ts";
 import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import { createScript, scriptedModel, type Script } from "../../src/testing/index.ts";
-import { storedMessages, user } from "../kit/messages.ts";
+import { storedMessages } from "../kit/messages.ts";
+import { decision, json, ROUTES } from "../kit/agent-routes.ts";
 
 const KEY = "an-inspection-key-of-enough-length";
 const ROOT = "http://localhost/agents/support/main";
@@ -127,45 +128,6 @@ afterEach(() => {
   vi.unstubAllGlobals();
   vi.restoreAllMocks();
 });
-
-const json = (body: object, method = "POST") => ({
-  method,
-  body: JSON.stringify(body),
-  headers: { "Content-Type": "application/json" }
-});
-const question = user("u1", "Hello");
-const decision = { decision: "approve", by: "telegram:7" };
-
-/** Every address that the package serves below an agent, by how it is asked for. */
-const ROUTES: readonly [path: string, init?: RequestInit][] = [
-  ["/get-messages"],
-  ["/approvals"],
-  ["/approvals/c1", json(decision)],
-  ["/chat", json({ id: "x", messages: [question], trigger: "submit-message" })],
-  ["/chat", { method: "DELETE" }],
-  ["/chat/x/stream"],
-  ["/v1/models"],
-  ["/v1/chat/completions", json({ model: "support", messages: [{ role: "user", content: "Hello" }] })],
-  ["/v1/responses", json({ model: "support", input: "Hello" })],
-  ["/submit", json({ input: "Hello" })],
-  ["/submit/some-id"],
-  ["/workspace/notes.md"],
-  ["/workspace/notes.md", { method: "PUT", body: "written" }],
-  ["/workspace/notes.md", { method: "DELETE" }],
-  ["/inspect/v1/agent"],
-  ["/inspect/v1/conversations"],
-  ["/inspect/v1/turns"],
-  ["/inspect/v1/inbox"],
-  ["/inspect/v1/state"],
-  ["/inspect/v1/file?path=/notes.md"],
-  ["/inspect/v1/decide", json({ id: "c1", decision: "approve", by: "telegram:7" })],
-  ["/inspect/v1/try", json({ turnId: "t" })],
-  ["/messengers/telegram/webhook", json({ update_id: 1 })],
-  ["/callback"],
-  ["/a/path/of/the/class"],
-  [""],
-  ["/"]
-];
 
 /** Ways to write the address of the private chat. */
 const ADDRESSES = [

@@ -118,7 +118,7 @@ export class SubAgentGateway {
 
   async #refusal(request: Request, match: SubAgentMatch): Promise<Response | undefined> {
     const child = { ...step(match), innermostPath: this.#innermostPath(match) };
-    return this.#runtime.features.role("access")?.admitChild(request, child);
+    return this.#runtime.tree.access.admitChild(request, child);
   }
 
   /** Each sub-agent on the way looks for the next one in the same way. */

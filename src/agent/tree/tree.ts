@@ -2,8 +2,10 @@
 // can do (alarm, sockets) is asked of the root directly.
 import type { Facets, FacetStub } from "../../host/ports.ts";
 import { Children, type SubAgentInfo } from "./children.ts";
+import { ClosedConversations } from "./closed-conversations.ts";
 import type { ConnectionAttachment, ConnectionSocket } from "../../host/connection.ts";
 import { outsideAgents } from "../context.ts";
+import type { AccessRole } from "../../feature/feature.ts";
 import { callAgent, isNamespace, type AgentNamespace, type AgentStub } from "./agent-call.ts";
 import { isUnknownChild, type InternalCall } from "./internal.ts";
 import type { AgentPath, AgentPathStep } from "../../host/path.ts";
@@ -23,9 +25,11 @@ export class Tree {
   /** A facet's sockets live at the root; a root has its own. */
   readonly remote: RemoteSockets | undefined;
   readonly #runtime: AgentRuntime;
+  readonly #closed: ClosedConversations;
 
   constructor(runtime: AgentRuntime, facets: Facets) {
     this.#runtime = runtime;
+    this.#closed = new ClosedConversations(runtime);
     const { identity } = runtime;
     if (identity.isFacet) {
       this.remote = new RemoteSockets(identity.pathBelowRoot, async (actions) => {
@@ -40,6 +44,11 @@ export class Tree {
       selfPath: () => identity.selfPath,
       connectionsBelow: (child) => this.#connectionsBelow(child)
     });
+  }
+
+  /** Decides who may reach the agent and its children. A class that can open conversations of messengers brings its own. */
+  get access(): AccessRole {
+    return this.#runtime.features.role("access") ?? this.#closed;
   }
 
   ownSockets(): ConnectionSocket[] {
@@ -86,7 +95,7 @@ export class Tree {
     const path = [...this.#runtime.identity.pathBelowRoot, child];
     await this.askRoot({ op: "forget", path });
     this.children.remove(child);
-    this.#runtime.features.role("access")?.removed(child);
+    this.access.removed(child);
   }
 
   /** Closes, in a root, the sockets of clients of a child and of everything below it; without a child those of this agent. */

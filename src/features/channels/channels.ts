@@ -131,9 +131,6 @@ export interface MessengerOrigin {
   readonly thread: { readonly id: string };
 }
 
-/** Names of conversations that a messenger makes begin with this. They stay private when the class has lost the messenger. */
-export const CONVERSATION_PREFIX = "messenger:";
-
 /** The feature that `getMessengers()` brings, as the class uses it. */
 export interface MessengersFeature extends Feature {
   /** Whether it has a webhook at `path`, which is as `respond` is given it. */

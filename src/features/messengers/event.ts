@@ -1,7 +1,7 @@
 // One inbound message or button press, the same for every provider: how it is made of what an adapter parsed, which part of
 // it can be stored, what identifies it, and the user message that a turn is given. Pure functions.
 import type { UIMessage } from "ai";
-import { CONVERSATION_PREFIX } from "../channels/channels.ts";
+import { CONVERSATION_PREFIX } from "../../agent/tree/closed-conversations.ts";
 import { viewBytes, type ChatAction, type ChatAdapter, type ChatAttachment } from "./chat-adapter.ts";
 import type { ChatAuthor, ChatMessage } from "./chat-adapter.ts";
 import { readFields } from "./fields.ts";
