@@ -1,4 +1,5 @@
 // A Think with one bot, whose provider, model and settings are written by each test.
+import type { ToolSet } from "ai";
 import { vi } from "vitest";
 import type { ActionSet, ApprovalAuthorizationContext } from "../../src/index.ts";
 import { Think } from "../../src/index.ts";
@@ -18,6 +19,7 @@ export interface Bot {
   script: Script;
   definition: Definition;
   actions: () => ActionSet;
+  tools: () => ToolSet;
   mayDecide: (context: ApprovalAuthorizationContext) => boolean;
 }
 
@@ -30,6 +32,10 @@ export class Support extends Think {
 
   override getActions() {
     return bot.actions();
+  }
+
+  override getTools() {
+    return bot.tools();
   }
 
   override authorizeApproval(context: ApprovalAuthorizationContext) {
@@ -57,6 +63,7 @@ export async function openBot(name: string, steps: Step[], changes: Partial<Bot>
     script: createScript(steps),
     definition: {},
     actions: () => ({}),
+    tools: () => ({}),
     mayDecide: () => true,
     ...changes
   };

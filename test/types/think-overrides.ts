@@ -324,6 +324,10 @@ export class OverridesThink extends Think {
     return super.waitingApprovals(...args);
   }
 
+  override decideCall(...args: Parameters<Think["decideCall"]>): ReturnType<Think["decideCall"]> {
+    return super.decideCall(...args);
+  }
+
   override approvalOutcome(...args: Parameters<Think["approvalOutcome"]>): ReturnType<Think["approvalOutcome"]> {
     return super.approvalOutcome(...args);
   }

@@ -1,12 +1,13 @@
 // Channels and messengers as a capability: override points and public names.
 import type { UIMessage } from "ai";
 import type { AgentPathStep } from "../../host/path.ts";
-import type { PendingApproval } from "../../feature/approval-contract.ts";
+import type { ActionOutput, PendingApproval } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
 import { workspace } from "../workspace/capability.ts";
 import { capability, chatCapability } from "../../feature/capability.ts";
 import type { ChannelText } from "../../feature/channel-text.ts";
 import { channelErrors } from "./errors.ts";
+import type { CallDecision } from "./asked-calls.ts";
 import { isOverridden } from "../../feature/members.ts";
 import type { ChatOptions, StreamCallback } from "../../feature/stream-callback.ts";
 import { openChannels } from "./feature.ts";
@@ -77,6 +78,15 @@ export interface MessengerAnswer {
   readonly text: string;
 }
 
+/** Which approvals are meant; without any of it all that are parked. */
+export interface AskedAbout {
+  readonly executionId?: string;
+  /** Those that a turn asked for, also inside its answer. */
+  readonly requestId?: string;
+  /** Calls that were asked about inside an answer, beside all that are parked. */
+  readonly callIds?: readonly string[];
+}
+
 /** The end of a parked call's wait. */
 export interface ApprovalOutcome {
   readonly how: "approved" | "rejected" | "expired";
@@ -85,7 +95,7 @@ export interface ApprovalOutcome {
 }
 
 export class ChannelMembers {
-  static readonly changes = ["deliverNotice"] satisfies (keyof ChannelMembers)[];
+  static readonly changes = ["deliverNotice", "decideCall"] satisfies (keyof ChannelMembers)[];
 
   /** Lists the chat apps that this agent answers in; see `everthink/messengers`. Called once per start. */
   getMessengers(): MessengerSet {
@@ -142,8 +152,13 @@ export class ChannelMembers {
   }
 
   /** Lists what waits for a human, after a restart too, for the messengers of this package. */
-  waitingApprovals(executionId?: string): Promise<PendingApproval[]> {
-    return channels.of(this).runtime.waitingApprovals(executionId);
+  waitingApprovals(about: AskedAbout = {}): Promise<PendingApproval[]> {
+    return channels.of(this).runtime.waitingApprovals(about);
+  }
+
+  /** Decides over a call that was asked about inside an answer, for the messengers of this package. */
+  decideCall(callId: string, decision: CallDecision): Promise<ActionOutput> {
+    return channels.of(this).runtime.calls.decide(callId, decision);
   }
 
   /** Says who decided over a parked call, for the messengers of this package. Undefined: no outcome of it is stored. */

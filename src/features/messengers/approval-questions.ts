@@ -3,7 +3,8 @@
 import type { AgentPath } from "../../host/path.ts";
 import type { ActionOutput, PendingApproval } from "../../feature/approval-contract.ts";
 import { approverName } from "../approvals/approver.ts";
-import type { ApprovalOutcome } from "../channels/capability.ts";
+import type { CallDecision } from "../channels/asked-calls.ts";
+import type { ApprovalOutcome, AskedAbout } from "../channels/capability.ts";
 import { isObject } from "../../util/json.ts";
 import {
   APPROVE_ACTION,
@@ -23,7 +24,9 @@ import type { AskJob, Inbox, MessengerReply } from "./inbox.ts";
 
 /** The agent that parked the action, in this object or another, as far as it is used. */
 export interface DecidingTarget {
-  waitingApprovals(executionId?: string): Promise<PendingApproval[]>;
+  waitingApprovals(about?: AskedAbout): Promise<PendingApproval[]>;
+  /** Of calls that wait inside an answer. */
+  decideCall(callId: string, decision: CallDecision): Promise<ActionOutput>;
   approveExecution(executionId: string, decision: { by: string; inputHash?: string }): Promise<ActionOutput>;
   rejectExecution(
     executionId: string,
@@ -116,17 +119,19 @@ export class ApprovalQuestions {
     const [first] = open;
     if (!first) return;
     const target = await this.#openTarget(first.target);
-    const waitingOf = await listByRun(target);
+    const waitingOf = await listByRun(target, open);
     const decided = open.filter((asked) => !waits(asked, waitingOf(asked)));
     if (decided.length === 0) return;
     const outcomes = await target.approvalOutcomes(decided.map(({ approval }) => approval.descriptor.toolCallId));
     // What a run waits for next may have come while the outcomes were read.
-    const nextOf = await listByRun(target);
+    const nextOf = await listByRun(target, []);
     this.#inbox.transaction(() => {
       for (const [index, asked] of decided.entries()) {
         const outcome = outcomes[index];
         const next = nextOf(asked);
-        if (!outcome && next.length === 0 && which === "known") continue;
+        // A decision over a call inside an answer is stored as it is taken; without one, the answer is gone.
+        const mayRun = asked.approval.source !== "tool";
+        if (!outcome && next.length === 0 && which === "known" && mayRun) continue;
         this.#close(asked, describeOutcome(outcome), next);
       }
     });
@@ -146,7 +151,7 @@ export class ApprovalQuestions {
     this.#inbox.save(reply.key, "streaming", []);
     const by = `${reply.messengerId}:${action.user?.userId ?? "unknown"}`;
     const output = await decide(target, asked, { by, action });
-    const waiting = await target.waitingApprovals(executionId);
+    const waiting = await target.waitingApprovals({ executionId, callIds: insideAnswers([asked]) });
     if (waits(asked, waiting)) return this.#answer(reply, readRefusal(output));
     const isDone = !isRefusal(output, executionId);
     const [found] = isDone ? [] : await target.approvalOutcomes([descriptor.toolCallId]);
@@ -176,17 +181,29 @@ export class ApprovalQuestions {
   }
 }
 
-/** Lists what waits, by its run. */
-async function listByRun(target: DecidingTarget): Promise<(asked: PostedApproval) => readonly PendingApproval[]> {
-  const byRun = Map.groupBy(await target.waitingApprovals(), ({ executionId }) => executionId);
+/** Lists what waits, by its run: everything that is parked, and of calls inside answers those of these questions. */
+async function listByRun(
+  target: DecidingTarget,
+  of: readonly PostedApproval[]
+): Promise<(asked: PostedApproval) => readonly PendingApproval[]> {
+  const waiting = await target.waitingApprovals({ callIds: insideAnswers(of) });
+  const byRun = Map.groupBy(waiting, ({ executionId }) => executionId);
   return ({ approval }) => byRun.get(approval.executionId) ?? [];
+}
+
+/** The ids of calls that wait inside an answer. */
+function insideAnswers(asked: readonly PostedApproval[]): string[] {
+  return asked.flatMap(({ approval: { source, executionId } }) => (source === "tool" ? [executionId] : []));
 }
 
 function decide(
   target: DecidingTarget,
-  { approval: { executionId, inputHash } }: PostedApproval,
+  { approval: { executionId, inputHash, source } }: PostedApproval,
   { by, action }: { readonly by: string; readonly action: MessengerAction }
 ): Promise<ActionOutput> {
+  if (source === "tool") {
+    return target.decideCall(executionId, { isApproved: isApproval(action), by, inputHash: inputHash ?? "" });
+  }
   const decision = { by, inputHash };
   return isApproval(action)
     ? target.approveExecution(executionId, decision)

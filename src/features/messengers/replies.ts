@@ -150,7 +150,7 @@ export class Replies {
     const isComplete = answer.status === "completed";
     const attached = isComplete ? await this.#attached.keep(reply, target, answer.requestId) : [];
     if (isComplete) {
-      const text = answer.text.trim() === "" ? texts.empty : answer.text;
+      const text = answer.text.trim() === "" ? await this.#textWithout(target, answer, texts.empty) : answer.text;
       await delivery.finish(text, texts.interrupted);
     } else
       await delivery.append({
@@ -207,13 +207,18 @@ export class Replies {
     }
   }
 
+  /** Chooses what stands for an answer without a text. A question that follows says enough. */
+  async #textWithout(target: Target, { requestId }: MessengerAnswer, empty: string): Promise<string> {
+    return (await target.waitingApprovals({ requestId })).length > 0 ? "" : empty;
+  }
+
   /** Ends a reply, and adds what follows from it, in one transaction. */
   async #end(
     reply: Answering,
     ended: { target: Target; path: AgentPath; requestId: string; attached: readonly FollowUpJob[] }
   ): Promise<void> {
     const { target, path, requestId, attached } = ended;
-    const approvals = (await target.waitingApprovals()).filter(({ descriptor }) => descriptor.requestId === requestId);
+    const approvals = await target.waitingApprovals({ requestId });
     this.#inbox.transaction(() => {
       this.#inbox.complete(reply.key);
       this.#attached.release(reply, attached);
