@@ -90,7 +90,6 @@ export type ThinkErrorCode =
   | "facet-not-found"
   | "feature-clash"
   | "fiber-cancelled"
-  | "fiber-recovery-timeout"
   | "file-not-downloaded"
   | "frame-too-large"
   | "function-input"

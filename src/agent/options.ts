@@ -17,7 +17,7 @@ export interface AgentStaticOptions {
   retry?: RetryOptions;
   /** An interval left "running" longer than this by a crash runs again. Default 30. */
   hungScheduleTimeoutSeconds?: number;
-  /** How long recovery waits for the framework's own hook; 0 or less: without bound. Default 10,000. */
+  /** Accepted for code that was written for the original: it bounds recovery hooks of the framework, and there are none. */
   fiberRecoveryHookTimeoutMs?: number;
   /** Soft deadline of one recovery scan, checked between rows; 0: none. Default 10,000. */
   fiberRecoveryScanDeadlineMs?: number;

@@ -16,11 +16,5 @@ export const fiberErrors = errorTable(ThinkError, {
   FiberCancelledError: (reason: string | undefined) => ({
     code: "fiber-cancelled",
     message: reason ?? "The fiber was cancelled."
-  }),
-  /** A recovery handler of the framework took too long; it goes on, but is no longer waited for. */
-  FiberRecoveryTimeoutError: (timeoutMs: number) => ({
-    code: "fiber-recovery-timeout",
-    message: `Recovery was not finished after ${timeoutMs} ms.`,
-    hint: "The bound is fiberRecoveryHookTimeoutMs. The handler is not cancelled; its late answer still counts."
   })
 });

@@ -1,5 +1,5 @@
-// Finds fibers that the end of a process interrupted and gives each to what can finish it: the framework, a named
-// method, or the user's hook. `claim` marks them in one statement; `recover` runs the hooks. A hook that throws is asked
+// Finds fibers that the end of a process interrupted and gives each to what can finish it: a named method, or the user's
+// hook. `claim` marks them in one statement; `recover` runs the hooks. A hook that throws is asked
 // again at growing intervals kept on disk; one that hangs holds up no other.
 import { happensWithin } from "../../host/deadline.ts";
 import { isPlatformTransient } from "../../host/platform-errors.ts";
@@ -9,13 +9,9 @@ import { durableBackoffMs } from "../../agent/backoff.ts";
 import { runDurably } from "../../agent/context.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork, type DurableScope } from "../../agent/durable-work.ts";
-import { fiberErrors } from "./errors.ts";
 import { isFiberResult, readMetadata, type FiberRecoveryContext, type FiberRow } from "./fiber-row.ts";
 import type { FiberTable, OrphanRow } from "./fiber-table.ts";
 import type { KeepAlive } from "../../agent/keep-alive.ts";
-
-/** The framework's own recovery: true if the fiber was its own and is dealt with. */
-export type InternalRecovery = (context: FiberRecoveryContext) => boolean | Promise<boolean>;
 
 export interface FiberRecoveryInit {
   core: AgentCore;
@@ -27,11 +23,10 @@ export interface FiberRecoveryInit {
   onSettled: (id: string) => void;
 }
 
-type HandledBy = "internal" | "managed" | "user";
+type HandledBy = "managed" | "user";
 
 export class FiberRecovery {
   readonly #init: FiberRecoveryInit;
-  readonly #handlers: InternalRecovery[] = [];
   /** Rows whose hook is running now, scan or not. */
   readonly #active = new Set<string>();
   #scan: Promise<void> | undefined;
@@ -41,10 +36,6 @@ export class FiberRecovery {
   constructor(init: FiberRecoveryInit) {
     this.#init = init;
     init.core.wakes.add(() => this.#nextWake());
-  }
-
-  addHandler(handler: InternalRecovery): void {
-    this.#handlers.push(handler);
   }
 
   stop(): void {
@@ -140,19 +131,16 @@ export class FiberRecovery {
   /** Waits for one row until the scan's deadline; its hook goes on by itself after that. */
   async #recoverWithin(id: string, endsAt: number): Promise<void> {
     const { clock } = this.#init.core;
-    const moveOn = Promise.withResolvers<void>();
     this.#active.add(id);
-    const work = this.#init.keepAlive
-      .while(() => this.#recoverOne(id, moveOn.resolve))
-      .finally(() => this.#active.delete(id));
+    const work = this.#init.keepAlive.while(() => this.#recoverOne(id)).finally(() => this.#active.delete(id));
     let isDone = false;
-    const first = Promise.race([work.then(() => void (isDone = true)), moveOn.promise]);
+    const first = work.then(() => void (isDone = true));
     if (Number.isFinite(endsAt)) await happensWithin(Math.max(0, endsAt - clock.now()), first, clock);
     else await first;
     if (!isDone) this.#init.core.background(work.finally(() => this.#isStopped || this.#init.core.wakes.rearm()));
   }
 
-  async #recoverOne(id: string, moveOn: () => void): Promise<void> {
+  async #recoverOne(id: string): Promise<void> {
     const { core, table } = this.#init;
     const row = table.byId(id);
     if (!row || row.recover_at === null) return;
@@ -163,20 +151,16 @@ export class FiberRecovery {
     table.beginRecovery(id, { nextAtMs: startedAt + this.#waitAfter(row), isLast });
     core.emit("fiber:recovery:attempt", describe(row));
     try {
-      const { by, result } = await this.#runHooks(row, moveOn);
+      const { by, result } = await this.#runHook(row);
       if (!this.#isStopped) this.#handled(row, by, result);
     } catch (error) {
       if (!this.#isStopped) this.#failed(row, error, isLast);
     }
   }
 
-  async #runHooks(row: FiberRow, moveOn: () => void): Promise<{ by: HandledBy; result: unknown }> {
+  async #runHook(row: FiberRow): Promise<{ by: HandledBy; result: unknown }> {
     const { core } = this.#init;
     const context = this.#context(row);
-    for (const handler of this.#handlers) {
-      if (await this.#bounded(row, Promise.resolve(handler(context)), moveOn))
-        return { by: "internal", result: undefined };
-    }
     const by = row.managed ? "managed" : "user";
     if (row.on_interrupted !== null) {
       const method = row.on_interrupted;
@@ -188,28 +172,6 @@ export class FiberRecovery {
     }
     console.warn(`Fiber "${row.name}" was interrupted and nothing recovers it. Define onFiberRecovered.`);
     return { by, result: undefined };
-  }
-
-  /** Bounds how long others wait for a framework handler, not how long it may take: its late answer still counts. */
-  async #bounded(row: FiberRow, work: Promise<boolean>, moveOn: () => void): Promise<boolean> {
-    const { clock, options } = this.#init.core;
-    const timeoutMs = options.fiberRecoveryHookTimeoutMs;
-    if (timeoutMs <= 0) return work;
-    const timer = new AbortController();
-    // The only rejection is our own abort below.
-    const timeout = clock.sleep(timeoutMs, timer.signal).then(
-      () => {
-        this.#emitFailed(row, fiberErrors.FiberRecoveryTimeoutError(timeoutMs), "handler_timeout");
-        moveOn();
-      },
-      () => undefined
-    );
-    try {
-      return await work;
-    } finally {
-      timer.abort();
-      await timeout;
-    }
   }
 
   #handled(row: FiberRow, by: HandledBy, result: unknown): void {

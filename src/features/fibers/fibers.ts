@@ -10,7 +10,7 @@ import { currentDurable, runDurably } from "../../agent/context.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import { fiberErrors } from "./errors.ts";
-import { FiberRecovery, type InternalRecovery } from "./fiber-recovery.ts";
+import { FiberRecovery } from "./fiber-recovery.ts";
 import {
   isEndedStatus,
   toInspection,
@@ -249,11 +249,6 @@ export class Fibers {
   /** Runs the recovery of everything that is due. Call it outside the start gate, and from every wake. */
   recover(): Promise<void> {
     return this.#recovery.recover();
-  }
-
-  /** Lets the framework recover its own fibers before the user's hook is asked. */
-  onRecoverInternally(handler: InternalRecovery): void {
-    this.#recovery.addHandler(handler);
   }
 
   /** The object is being destroyed: its tables may be gone. Nothing is started or written any more. */
