@@ -2,7 +2,7 @@
 import { backoffMs } from "../util/backoff.ts";
 
 /** No durable work waits longer than this for its next try. */
-const LONGEST_WAIT_MS = 5 * 60_000;
+export const LONGEST_WAIT_MS = 5 * 60_000;
 
 /** The wait before try `step + 1` of work that failed `step + 1` times: doubling from `baseMs`, at most five minutes. */
 export function durableBackoffMs(step: number, baseMs: number): number {

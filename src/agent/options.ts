@@ -19,7 +19,7 @@ export interface AgentStaticOptions {
   hungScheduleTimeoutSeconds?: number;
   /** Accepted for code that was written for the original: it bounds recovery hooks of the framework, and there are none. */
   fiberRecoveryHookTimeoutMs?: number;
-  /** Soft deadline of one recovery scan, checked between rows; 0: none. Default 10,000. */
+  /** How long a start or a wake waits for recovery hooks, and the next hook for one that hangs; 0: without bound. Default 10,000. */
   fiberRecoveryScanDeadlineMs?: number;
   /** Age at which work that keeps failing to recover is given up; 0: never. Default 86,400,000. */
   fiberRecoveryMaxAgeMs?: number;

@@ -268,8 +268,14 @@ export class TestAgent implements AgentCore {
     if (!this.isDead) this.world.reported.push(error);
   }
 
-  inAgent<T>(work: () => Promise<T>): Promise<T> {
-    return this.keepAlive.while(work);
+  async inAgent<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.keepAlive.while(work);
+    } catch (error) {
+      // A dead process goes on with nothing, and logs nothing.
+      if (this.isDead) return new Promise(() => undefined);
+      throw error;
+    }
   }
 
   rearm(): void {

@@ -98,4 +98,67 @@ describe("crash after every write", () => {
       expect(script.world.alarmAt, label).toBeNull();
     }
   });
+
+  test("of fibers whose hooks take long, throw and hang, each is recovered, or asked for as long as it hangs", async () => {
+    const whole = await recoverAll(undefined);
+    expect(Object.fromEntries(whole.ended)).toEqual({ slow: 1, throws: 1, managed: 1 });
+    expect(whole.writes).toBeGreaterThan(10);
+    for (let n = 1; n <= whole.writes; n++) {
+      const { world, ended } = await recoverAll(n);
+      const label = `crash at write ${n}`;
+      // Once more only if the process ended between the end of the hook and its record.
+      for (const name of ["slow", "throws", "managed"]) expect([1, 2], `${name}, ${label}`).toContain(ended.get(name));
+      expect(
+        [...ended.values()].reduce((sum, times) => sum + times),
+        label
+      ).toBeLessThanOrEqual(4);
+      const handled = new Set<string>();
+      for (const { type, payload } of world.events) {
+        const { fiberName } = payload as { fiberName: string };
+        if (type === "fiber:recovery:handled") handled.add(fiberName);
+        if (type === "fiber:recovery:attempt") expect(handled, label).not.toContain(fiberName);
+      }
+      expect(world.rows("SELECT name, status FROM cf_fibers ORDER BY seq"), label).toEqual([
+        { name: "managed", status: "interrupted" },
+        { name: "hangs", status: "interrupted" }
+      ]);
+      expect(world.rows("SELECT COUNT(*) AS owed FROM cf_work"), label).toEqual([{ owed: 1 }]);
+    }
+  });
 });
+
+/** Recovers four fibers, with wakes that come meanwhile; the process ends once, at this write. */
+async function recoverAll(crashAt: number | undefined) {
+  const world = new World();
+  /** Ends of hooks. */
+  const ended = new Map<string, number>();
+  const thrown = new Set<string>();
+  const onFiberRecovered = async (context: unknown) => {
+    const { name } = context as FiberRecoveryContext;
+    const { agent } = world;
+    if (name === "hangs") return new Promise(() => undefined);
+    if (name === "slow") await agent?.clock.sleep(70_000);
+    if (name === "throws" && !thrown.has(name)) {
+      thrown.add(name);
+      throw new Error("not yet");
+    }
+    ended.set(name, (ended.get(name) ?? 0) + 1);
+    return undefined;
+  };
+  const { fibers } = world.boot({ methods: { onFiberRecovered } });
+  await fibers.start("managed", () => new Promise(() => undefined));
+  for (const name of ["hangs", "slow", "throws"])
+    void fibers.run(name, () => new Promise(() => undefined)).catch(isDeath);
+  await world.settle();
+  world.crash();
+  const before = world.writes;
+  if (crashAt !== undefined) world.crashAtWrite(crashAt);
+  await world.advance(400_000);
+  world.noCrash();
+  await world.advance(400_000);
+  return { world, ended, writes: world.writes - before };
+}
+
+function isDeath(error: unknown): void {
+  if (!(error instanceof SimulatedCrash)) throw error;
+}

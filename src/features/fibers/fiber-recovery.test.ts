@@ -141,6 +141,23 @@ describe("an interrupted unmanaged fiber", () => {
     expect(world.eventsOf("fiber:recovery:skipped")).toMatchObject([{ reason: "max_age_exceeded" }]);
   });
 
+  test("a hook that kills the process is not asked again by visitors before its interval is over", async () => {
+    let calls = 0;
+    const onFiberRecovered = () => {
+      calls++;
+      world.crash();
+      return never();
+    };
+    await leaveInterrupted(world, { methods: { onFiberRecovered } });
+    for (let visit = 0; visit < 5; visit++) {
+      world.boot();
+      await world.settle();
+    }
+    expect(calls).toBe(1);
+    await world.advance(31_000);
+    expect(calls).toBe(2);
+  });
+
   test("resuming inside the hook is a new fiber that can be interrupted again", async () => {
     const steps: unknown[] = [];
     await leaveInterrupted(world, {

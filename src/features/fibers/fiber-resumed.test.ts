@@ -151,7 +151,7 @@ describe("a managed fiber that the hook starts", () => {
       ]);
       await world.advance(DAY_MS);
       expect(asked).toHaveLength(2);
-      expect(world.rows("SELECT id, status FROM cf_fibers WHERE recover_at IS NOT NULL OR managed = 0")).toEqual([]);
+      expect(world.rows("SELECT key FROM cf_work UNION SELECT id FROM cf_fibers WHERE managed = 0")).toEqual([]);
       expect(world.agent?.fibers.inspect("successor")).toMatchObject({ status: "completed" });
     }
   );

@@ -62,11 +62,6 @@ export interface FiberRow {
   metadata: string | null;
   error: string | null;
   on_interrupted: string | null;
-  recover_at: number | null;
-  recovery_step: number;
-  recovery_attempts: number;
-  recovery_is_last: number;
-  interrupted_at: number | null;
   created_at: number;
   started_at: number | null;
   settled_at: number | null;

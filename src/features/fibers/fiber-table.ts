@@ -2,8 +2,11 @@
 import type { Sql, SqlValue } from "../../host/ports.ts";
 import { addColumns, TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { storedError, encodeStored } from "../../agent/stored-json.ts";
+import { WORK_TABLES } from "../../work/work-table.ts";
 import type { FiberRecoveryResult, FiberRow, FiberStatus } from "./fiber-row.ts";
 
+/** The kind of work that recovers fibers. */
+export const RECOVERY = "fiber-recovery";
 /** Bytes of a managed fiber's metadata: it shares a row with the snapshot. */
 export const METADATA_LIMIT_BYTES = 64_000;
 
@@ -22,13 +25,13 @@ export interface NewFiber {
 }
 
 /** An open row that nothing executes. */
-export interface OrphanRow extends Pick<FiberRow, "id" | "name" | "managed" | "created_at" | "replaces"> {
+export interface OrphanRow extends Pick<FiberRow, "seq" | "id" | "name" | "managed" | "created_at" | "replaces"> {
   is_stashed: number;
 }
 
 export const FIBER_TABLES: readonly TableDefinition[] = [
   // Bound: unmanaged rows until the run ends or is recovered, managed ones until deleted. Deleted: then, and by
-  // deleteFibers. `recover_at` is set while a recovery is owed.
+  // deleteFibers. A recovery that is owed is an item of durable work.
   {
     name: "cf_fibers",
     create: [
@@ -43,11 +46,6 @@ export const FIBER_TABLES: readonly TableDefinition[] = [
         metadata TEXT,
         error TEXT,
         on_interrupted TEXT,
-        recover_at INTEGER,
-        recovery_step INTEGER NOT NULL DEFAULT 0,
-        recovery_attempts INTEGER NOT NULL DEFAULT 0,
-        recovery_is_last INTEGER NOT NULL DEFAULT 0,
-        interrupted_at INTEGER,
         created_at INTEGER NOT NULL,
         started_at INTEGER,
         settled_at INTEGER,
@@ -55,14 +53,31 @@ export const FIBER_TABLES: readonly TableDefinition[] = [
         work TEXT,
         calls INTEGER NOT NULL DEFAULT 0
       )`,
-      `CREATE INDEX cf_fibers_open ON cf_fibers (status) WHERE status IN ('pending', 'running')`,
-      `CREATE INDEX cf_fibers_recovery ON cf_fibers (recover_at) WHERE recover_at IS NOT NULL`
+      `CREATE INDEX cf_fibers_open ON cf_fibers (status) WHERE status IN ('pending', 'running')`
     ],
     migrations: [
-      (sql) => addColumns(sql, "cf_fibers", { replaces: "TEXT", work: "TEXT", calls: "INTEGER NOT NULL DEFAULT 0" })
+      (sql) => addColumns(sql, "cf_fibers", { replaces: "TEXT", work: "TEXT", calls: "INTEGER NOT NULL DEFAULT 0" }),
+      moveRecoveries
     ]
   }
 ];
+
+/** Until schema version 7 the columns of a fiber said which recovery it is owed. */
+function moveRecoveries(sql: Sql): void {
+  if (sql.one("SELECT 1 FROM cf_fibers WHERE recover_at IS NOT NULL LIMIT 1")) {
+    sql.catalog.make(WORK_TABLES);
+    sql.run(
+      `INSERT OR IGNORE INTO cf_work (kind, key, payload, due_at, claim, failures, troubled_since, created_at)
+       SELECT ?, id, 'null', CAST(recover_at AS INTEGER), recovery_attempts, recovery_step,
+         CASE WHEN recovery_attempts > 0 THEN interrupted_at END, COALESCE(interrupted_at, created_at)
+       FROM cf_fibers WHERE recover_at IS NOT NULL ORDER BY seq`,
+      RECOVERY
+    );
+  }
+  sql.run("DROP INDEX cf_fibers_recovery");
+  for (const column of ["recover_at", "recovery_step", "recovery_attempts", "recovery_is_last", "interrupted_at"])
+    sql.run(`ALTER TABLE cf_fibers DROP COLUMN ${column}`);
+}
 
 export class FiberTable {
   readonly #table: TableSet;
@@ -130,9 +145,9 @@ export class FiberTable {
     );
   }
 
-  /** Applies a result to an interrupted managed fiber and ends the recovery it is owed. False from any other status. */
+  /** Applies a result to an interrupted managed fiber. False from any other status. */
   resolve(id: string, result: FiberRecoveryResult, nowMs: number): boolean {
-    const columns: string[] = ["status = ?", "error = ?", "recover_at = NULL", "settled_at = ?"];
+    const columns: string[] = ["status = ?", "error = ?", "settled_at = ?"];
     const values: SqlValue[] = [result.status, reasonOf(result), nowMs];
     if (result.snapshot !== undefined) {
       columns.push("snapshot = ?");
@@ -165,13 +180,19 @@ export class FiberTable {
     return this.#table.all<FiberRow>(query, ...values, filter.limit);
   }
 
-  /** Deletes settled managed records, oldest settled first; never one that is owed a recovery. Returns how many. */
-  removeSettled(filter: { statuses: readonly FiberStatus[]; settledBeforeMs: number | null; limit: number }): number {
+  /** Deletes settled managed records, oldest settled first. Returns how many. */
+  removeSettled(filter: {
+    statuses: readonly FiberStatus[];
+    settledBeforeMs: number | null;
+    limit: number;
+    except: readonly string[];
+  }): number {
     return this.#table.change(
       `DELETE FROM cf_fibers WHERE seq IN (
-         SELECT seq FROM cf_fibers WHERE managed = 1 AND recover_at IS NULL
+         SELECT seq FROM cf_fibers WHERE managed = 1 AND id NOT IN (SELECT value FROM json_each(?))
          AND status IN (SELECT value FROM json_each(?)) AND (? IS NULL OR settled_at < ?)
          ORDER BY settled_at, seq LIMIT ?)`,
+      JSON.stringify(filter.except),
       JSON.stringify(filter.statuses),
       filter.settledBeforeMs,
       filter.settledBeforeMs,
@@ -185,33 +206,25 @@ export class FiberTable {
     );
   }
 
-  /** Marks every open row that is not executing here as interrupted and owed a recovery. Returns what it marked. */
+  /** Marks every open row that is not executing here as interrupted. Returns what it marked. */
   claimOrphans(executing: readonly string[], nowMs: number): OrphanRow[] {
     return this.#table.all<OrphanRow>(
-      `UPDATE cf_fibers SET status = 'interrupted', interrupted_at = ?, settled_at = ?, recover_at = ?
+      `UPDATE cf_fibers SET status = 'interrupted', settled_at = ?
        WHERE status IN ('pending', 'running') AND id NOT IN (SELECT value FROM json_each(?))
-       RETURNING id, name, managed, created_at, replaces, snapshot IS NOT NULL AS is_stashed`,
-      nowMs,
-      nowMs,
+       RETURNING seq, id, name, managed, created_at, replaces, snapshot IS NOT NULL AS is_stashed`,
       nowMs,
       JSON.stringify(executing)
     );
   }
 
-  /** Where a fiber stands that is owed a recovery. */
-  owed(id: string): Pick<FiberRow, "name" | "snapshot" | "calls"> | undefined {
-    return this.#table.one("SELECT name, snapshot, calls FROM cf_fibers WHERE id = ? AND recover_at IS NOT NULL", id);
-  }
-
   /**
-   * A fiber that a recovery hook started ends, and the one it goes on with is left with its checkpoint, if that is still
-   * owed a recovery. True if it got further.
+   * A fiber that a recovery hook started ends, and the one it goes on with is left with its checkpoint. True if it got
+   * further.
    */
   joinCheckpoint(id: string, recoveredId: string): boolean {
     const { changed } = this.#table.change(
       `UPDATE cf_fibers SET (snapshot, calls) = (SELECT snapshot, calls FROM cf_fibers WHERE id = ?)
-       WHERE id = ? AND recover_at IS NOT NULL
-         AND (snapshot, calls) IS NOT (SELECT snapshot, calls FROM cf_fibers WHERE id = ?)`,
+       WHERE id = ? AND (snapshot, calls) IS NOT (SELECT snapshot, calls FROM cf_fibers WHERE id = ?)`,
       id,
       recoveredId,
       id
@@ -220,68 +233,8 @@ export class FiberTable {
     return changed === 1;
   }
 
-  /** It got further before it was interrupted again: its recovery begins anew. */
-  restartRecovery(id: string, nowMs: number): void {
-    this.#table.change(
-      `UPDATE cf_fibers SET recover_at = ?, interrupted_at = ?, recovery_step = 0, recovery_is_last = 0
-       WHERE id = ? AND recover_at IS NOT NULL`,
-      nowMs,
-      nowMs,
-      id
-    );
-  }
-
-  /** Another fiber does its work from now on: nothing is owed, and an unmanaged row has no further use. */
-  handOver(id: string): void {
-    this.endRecovery(id);
+  removeUnmanaged(id: string): void {
     this.#table.change("DELETE FROM cf_fibers WHERE id = ? AND managed = 0", id);
-  }
-
-  /** Ids of rows whose recovery is due, oldest first. Ids only: snapshots may be large. */
-  recoverable(nowMs: number): string[] {
-    return this.#table
-      .all<{ id: string }>(
-        "SELECT id FROM cf_fibers WHERE recover_at IS NOT NULL AND recover_at <= ? ORDER BY seq",
-        nowMs
-      )
-      .map((row) => row.id);
-  }
-
-  nextRecovery(except: { readonly size: number; has(id: string): boolean }): number | null {
-    const rows = this.#table.all<{ id: string; recover_at: number }>(
-      "SELECT id, recover_at FROM cf_fibers WHERE recover_at IS NOT NULL ORDER BY recover_at LIMIT ?",
-      except.size + 1
-    );
-    return rows.find((row) => !except.has(row.id))?.recover_at ?? null;
-  }
-
-  /** Written before the hook runs: a hook that ends the process is not called again before `nextAtMs`. */
-  beginRecovery(id: string, attempt: { nextAtMs: number; isLast: boolean }): void {
-    this.#table.change(
-      `UPDATE cf_fibers SET recovery_attempts = recovery_attempts + 1, recovery_step = recovery_step + 1,
-       recover_at = ?, recovery_is_last = ? WHERE id = ?`,
-      attempt.nextAtMs,
-      attempt.isLast ? 1 : 0,
-      id
-    );
-  }
-
-  postponeRecovery(id: string, atMs: number): void {
-    this.#table.change("UPDATE cf_fibers SET recover_at = ? WHERE id = ? AND recover_at IS NOT NULL", atMs, id);
-  }
-
-  /** Nothing more is owed; the record stays as it is. */
-  endRecovery(id: string): void {
-    this.#table.change("UPDATE cf_fibers SET recover_at = NULL WHERE id = ?", id);
-  }
-
-  /** Something recovered, so recovery works again: the next try of every fiber is at most `latestMs` away. */
-  resetBackoff(latestMs: number): void {
-    this.#table.change(
-      `UPDATE cf_fibers SET recovery_step = 0, recover_at = MIN(recover_at, ?)
-       WHERE recover_at IS NOT NULL AND recovery_step > 0`,
-      latestMs
-    );
   }
 
   dropSnapshot(id: string): void {

@@ -116,7 +116,6 @@ export class Fibers {
     this.#table = new FiberTable(core.sql);
     this.#recovery = new FiberRecovery({
       core,
-      keepAlive,
       table: this.#table,
       executing: () => [...this.#executing.keys()],
       onSettled: (id) => this.#notifyWaiters(id)
@@ -219,8 +218,7 @@ export class Fibers {
 
   /** Gives an interrupted fiber its outcome. False from any other status. */
   async resolve(id: string, result: FiberRecoveryResult): Promise<boolean> {
-    if (!this.#table.resolve(id, result, this.#core.clock.now())) return false;
-    this.#notifyWaiters(id);
+    if (!this.#recovery.resolve(id, result)) return false;
     await this.#core.wakes.rearm();
     return true;
   }
@@ -231,11 +229,15 @@ export class Fibers {
     return this.#table.list({ statuses: asList(filter.status), name: filter.name, limit }).map(toInspection);
   }
 
-  /** Deletes records that have an outcome, oldest first; `interrupted` ones only if named. Returns how many. */
+  /**
+   * Deletes records that have an outcome, oldest first; `interrupted` ones only if named, and never one that is owed a
+   * recovery. Returns how many.
+   */
   remove(filter: DeleteFibersOptions = {}): number {
     const statuses = (asList(filter.status) ?? REMOVED_BY_DEFAULT).filter(isEndedStatus);
     const settledBeforeMs = filter.settledBefore === undefined ? null : Number(filter.settledBefore);
-    return this.#table.removeSettled({ statuses, settledBeforeMs, limit: clampLimit(filter.limit, REMOVE_LIMIT) });
+    const limit = clampLimit(filter.limit, REMOVE_LIMIT);
+    return this.#table.removeSettled({ statuses, settledBeforeMs, limit, except: this.#recovery.owed() });
   }
 
   /**
@@ -267,7 +269,8 @@ export class Fibers {
 
   /** The columns of a new row that say so. */
   #lineage({ work, recovered, continues }: Origin): Pick<NewFiber, "replaces" | "work" | "calls" | "snapshot"> {
-    const from = continues && recovered !== undefined ? this.#table.owed(recovered) : undefined;
+    const goesOn = continues && recovered !== undefined && this.#recovery.isOwed(recovered);
+    const from = goesOn ? this.#table.byId(recovered) : undefined;
     return {
       work: work.key,
       calls: from?.calls ?? work.calls,
@@ -302,7 +305,7 @@ export class Fibers {
         ...lineage
       });
       // It has a record of its own, and a recovery of its own: the hook that starts it is not asked again.
-      if (replaces !== undefined) this.#table.handOver(replaces);
+      if (replaces !== undefined) this.#recovery.handOver(replaces);
       const row = this.#table.byId(id);
       if (!row) throw new Error("A fiber that was just stored is gone");
       return { row, isNew: true };
@@ -338,7 +341,7 @@ export class Fibers {
     if (!waits) return toInspection(row);
     const isOrphan = !isEndedStatus(row.status) && !this.#executing.has(row.id);
     // A hook that asks for its own fiber would wait for itself.
-    if ((isOrphan || row.recover_at !== null) && !this.#recovery.isActive(row.id)) await this.recover();
+    if (isOrphan || this.#recovery.isWaiting(row.id)) await this.recover();
     return this.#outcome(row.id);
   }
 
@@ -382,7 +385,8 @@ export class Fibers {
   #end(execution: Execution): void {
     if (!this.#executing.delete(execution.id) || this.#isStopped) return;
     const { recovered, continues } = execution.origin;
-    if (!continues || recovered === undefined) return this.#table.remove(execution.id);
+    if (!continues || recovered === undefined || !this.#recovery.isOwed(recovered))
+      return this.#table.remove(execution.id);
     // The hook may fail, or go on for long: what it is asked with next is the newest checkpoint.
     this.#core.sql.transaction(() => this.#table.joinCheckpoint(execution.id, recovered));
   }
