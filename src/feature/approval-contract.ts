@@ -4,7 +4,7 @@
 import type { ModelMessage } from "ai";
 import type { RecordedGrant } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
-import type { ChatDecision } from "../turn/hooks.ts";
+import type { ChatDecision, EarlierApproval } from "../turn/hooks.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { CarriesFeature, Feature } from "./feature.ts";
 
@@ -23,11 +23,7 @@ export interface ApprovalSource {
   owns(executionId: string): boolean;
   pendingApprovals(executionId?: string): PendingApproval[];
   /** Never throws for what a caller can do wrong: answers `{ status: "error" }`. */
-  approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput>;
-  rejectExecution(
-    executionId: string,
-    decision?: ApprovalDecision & { readonly reason?: string }
-  ): Promise<ActionOutput>;
+  decide(executionId: string, decision: Decision): Promise<ActionOutput>;
 }
 
 /** What the class asks of the feature that `getActions()` brings. */
@@ -77,6 +73,8 @@ export interface PendingApproval extends ApprovalQuestion {
   readonly executionId: string;
   readonly source: "action" | "codemode" | "workflow" | "tool";
   readonly descriptor: ActionApprovalDescriptor;
+  /** When it is not waited for any more, in epoch milliseconds. Absent: it waits as long as it takes. */
+  readonly expiresAt?: number;
 }
 
 /** What the model reads of a parked action. */
@@ -96,8 +94,18 @@ export interface ApprovalDecision {
   readonly origin?: unknown;
   /** Of code that waits with several calls: which one; the first by default. */
   readonly seq?: number;
-  /** Of code that waits: arguments in place of those it gave. Recorded, and shown to the model. */
+  /** What the call runs with in place of the input that was asked about. Recorded, and shown to the model as a change. */
+  readonly input?: unknown;
+  /** The same, by its earlier name. */
   readonly args?: unknown;
+}
+
+/** A decision as every source of questions is given it. */
+export interface Decision extends Omit<ApprovalDecision, "args"> {
+  readonly isApproved: boolean;
+  /** Through what it came: a messenger's id, "socket", "http", or "code" of the server. */
+  readonly surface?: string;
+  readonly reason?: string | undefined;
 }
 
 /** `true`: everything. `false`: nothing. */
@@ -242,10 +250,14 @@ export interface Approver {
   readonly verified: boolean;
 }
 
-/** Who may decide over calls that were asked about in the chat. */
+/** Decisions over calls that were asked about in the chat: who may take them, and what is kept of them. */
 export interface DecisionCheck {
   /** The name that is recorded: the client's own word, or what the server knows. */
   approver(given: string | undefined): string | undefined;
   /** Why the caller may not decide this; undefined when it may. Never throws. */
   refusal(asked: ChatDecision): MaybePromise<string | undefined>;
+  /** Keeps a decision. Part of the transaction that applies it. */
+  record(decided: ChatDecision): void;
+  /** What is known of an earlier decision over the call. */
+  earlier(again: ChatDecision): EarlierApproval | undefined;
 }

@@ -2,12 +2,12 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { CallOutcome } from "../journal/records.ts";
 import { asMessagePart, isToolPart, toolNameOf, type TruncateOptions } from "../model/index.ts";
-import type { ChatDecision, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
+import type { CutOffCall, FinalAnswer } from "../turn/hooks.ts";
+import type { DecisionCheck } from "./approval-contract.ts";
 import type { TurnView, TurnOutcome } from "../turn/turn.ts";
 import { canonicalJson } from "../util/json.ts";
 import type { TurnArchive } from "../journal/history.ts";
 import type { Preserve } from "../session/media-evictor.ts";
-import type { MaybePromise } from "../util/maybe-promise.ts";
 import { featureErrors } from "./errors.ts";
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-types.ts";
 import type { SubmissionInput } from "./turn-input.ts";
@@ -174,12 +174,8 @@ export class TurnFeatures {
     return submissions.submit(input, options);
   }
 
-  /** Without a feature that knows who decides, no person is named. */
-  approver(given: string | undefined): string | undefined {
-    return this.#features.role("decisions")?.approver(given);
-  }
-
-  approvalRefusal(asked: ChatDecision): MaybePromise<string | undefined> {
-    return this.#features.role("decisions")?.refusal(asked);
+  /** Without it no person is named, and every caller may decide. */
+  get approvalDecisions(): DecisionCheck | undefined {
+    return this.#features.role("decisions");
   }
 }

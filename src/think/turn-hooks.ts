@@ -22,6 +22,7 @@ import {
 import type { CallOutcome } from "../journal/records.ts";
 import type {
   ChatDecision,
+  EarlierApproval,
   AssembledTurn,
   CutOffCall,
   FailureContext,
@@ -216,11 +217,19 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   approver(given: string | undefined): string | undefined {
-    return this.#host.turnFeatures.approver(given);
+    return this.#host.turnFeatures.approvalDecisions?.approver(given);
   }
 
   authorizeApproval(asked: ChatDecision): MaybePromise<string | undefined> {
-    return this.#host.turnFeatures.approvalRefusal(asked);
+    return this.#host.turnFeatures.approvalDecisions?.refusal(asked);
+  }
+
+  recordApproval(decided: ChatDecision): void {
+    this.#host.turnFeatures.approvalDecisions?.record(decided);
+  }
+
+  earlierApproval(again: ChatDecision): EarlierApproval | undefined {
+    return this.#host.turnFeatures.approvalDecisions?.earlier(again);
   }
 
   toolKind(toolName: string): "server" | "client" | undefined {

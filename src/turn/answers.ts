@@ -12,6 +12,7 @@ import type { Admission } from "./admit.ts";
 import { toolPartOf } from "./tool-calls.ts";
 import type { TurnEngine } from "./engine.ts";
 import { ToolAnswerError } from "./errors.ts";
+import type { ChatDecision } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
 import { isHalfAnswered, withApproval, withToolResult, type Answered } from "./tool-answer.ts";
 import { viewWithoutAdmission, type TurnView } from "./turn.ts";
@@ -50,13 +51,20 @@ export interface ApprovalAnswer {
   readonly origin?: unknown;
 }
 
+/** A decision, with the name that is recorded. */
+interface GivenDecision extends Pick<ApprovalAnswer, "toolCallId" | "approved"> {
+  readonly decidedBy: string | undefined;
+  readonly reason: string | undefined;
+}
+
 /** What is recorded of an answer; when and to which turn is known where it is applied. */
 type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
 
 /** One answer, as it is applied to whatever message holds the call. */
 interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin"> {
   readonly why: "tool-result" | "approval";
-  readonly decidedBy?: string | undefined;
+  /** What it decides over a call that waits for approval. */
+  readonly decision: Omit<GivenDecision, "toolCallId">;
   /** `isStored`: the message is not being streamed. */
   change(message: UIMessage, isStored: boolean): Answered;
   record(answered: UIMessage): AnswerRecord;
@@ -79,17 +87,24 @@ export class Answers {
   answerTool(answer: ToolResultAnswer): MaybePromise<AnswerOutcome> {
     const { toolCallId, errorText } = answer;
     if (errorText === undefined) return this.#takeResult(answer);
-    return whenDone(this.#refusal({ toolCallId, approved: false }), (refused) => refused ?? this.#takeResult(answer));
+    const part = this.#heldPart(toolCallId);
+    // Of any other call a client's error is no decision.
+    const decidedBy = part?.state === "approval-requested" ? this.#store.init.hooks.approver?.(undefined) : undefined;
+    const decision = { toolCallId, approved: false, decidedBy, reason: errorText };
+    return whenDone(this.#refusal(decision), (refused) => refused ?? this.#takeResult(answer, decidedBy));
   }
 
   answerApproval(answer: ApprovalAnswer): MaybePromise<AnswerOutcome> {
-    const { toolCallId, approved, by } = answer;
+    const { toolCallId, approved, by, reason } = answer;
     const decidedBy = this.#store.init.hooks.approver?.(by);
-    const refusal = this.#refusal({ toolCallId, approved, decidedBy });
+    const refusal = this.#refusal({ toolCallId, approved, decidedBy, reason });
     return whenDone(refusal, (refused) => refused ?? this.#takeApproval(answer, decidedBy));
   }
 
-  #takeResult({ toolCallId, output, errorText, clientTools, ...answer }: ToolResultAnswer): AnswerOutcome {
+  #takeResult(
+    { toolCallId, output, errorText, clientTools, ...answer }: ToolResultAnswer,
+    decidedBy?: string
+  ): AnswerOutcome {
     const result = { toolCallId, output, errorText };
     const outcome: CallOutcome =
       errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
@@ -97,6 +112,7 @@ export class Answers {
       toolCallId,
       ...answer,
       why: "tool-result",
+      decision: { approved: false, decidedBy, reason: errorText },
       change: (message, isStored) => withToolResult(message, result, (part) => this.#isClients(part, isStored)),
       record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome }),
       // The continuation that this answer may start takes the tools along.
@@ -117,7 +133,7 @@ export class Answers {
       toolCallId,
       ...answer,
       why: "approval",
-      decidedBy,
+      decision: { approved, decidedBy, reason },
       change: (message) => withApproval(message, toolCallId, { approved, ...(reason !== undefined && { reason }) }),
       record: (message) => ({
         type: "approval-answered",
@@ -128,26 +144,29 @@ export class Answers {
         ...(decidedBy !== undefined && { decidedBy })
       })
     });
-    if (!answered.changed) {
-      return answered.refused ? answered : { changed: false, refused: new ToolAnswerError("not-open") };
-    }
+    if (!answered.changed) return this.#decidedBefore({ toolCallId, approved, decidedBy, reason }, answered);
     this.#store.init.emit("tool:approval", { toolCallId, approved });
     this.continueIfReady();
     return answered;
   }
 
+  /** A decision that is sent again is the same decision; the sender of another one gets to know which won. */
+  #decidedBefore(decision: GivenDecision, answered: AnswerOutcome & { changed: false }): AnswerOutcome {
+    const { message, refused } = answered;
+    const asked = message && chatDecision(message, decision);
+    const earlier = asked && this.#store.init.hooks.earlierApproval?.(asked);
+    if (earlier?.isSame) return { changed: false, message };
+    const told = earlier && `This call does not wait for a decision any more: ${earlier.told}. Nothing was changed.`;
+    return told === undefined && refused
+      ? answered
+      : { changed: false, refused: new ToolAnswerError("not-open", told), ...(message && { message }) };
+  }
+
   /** What the class says of a decision over a call that waits for one. Whatever else is answered, is not its to decide. */
-  #refusal({
-    toolCallId,
-    approved,
-    decidedBy
-  }: Pick<ApprovalAnswer, "toolCallId" | "approved"> & { readonly decidedBy?: string | undefined }): MaybePromise<
-    AnswerOutcome | undefined
-  > {
-    const message = this.#holder(toolCallId)?.message;
-    const part = message && toolPartOf(message, toolCallId);
-    if (part?.state !== "approval-requested") return undefined;
-    const asked = { part, approved, by: decidedBy };
+  #refusal(decision: GivenDecision): MaybePromise<AnswerOutcome | undefined> {
+    const message = this.#holder(decision.toolCallId)?.message;
+    const asked = message && chatDecision(message, decision);
+    if (asked?.part.state !== "approval-requested") return undefined;
     return whenDone(this.#store.init.hooks.authorizeApproval?.(asked), (refusal) =>
       refusal === undefined
         ? undefined
@@ -243,13 +262,15 @@ export class Answers {
   }
 
   /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
-  #apply({ toolCallId, change, record, why, decidedBy, origin }: Applied): AnswerOutcome {
+  #apply({ toolCallId, change, record, why, decision, origin }: Applied): AnswerOutcome {
     const { init } = this.#store;
     const { message, streamed } = this.#holder(toolCallId) ?? {};
     const answered = message && change(message, streamed === undefined);
     const by = origin === undefined ? "code" : "client";
     if (!message || !answered) return { changed: false };
     if ("refused" in answered) return { changed: false, refused: new ToolAnswerError(answered.refused), message };
+    const asked = chatDecision(message, { toolCallId, ...decision });
+    if (asked?.part.state === "approval-requested") init.hooks.recordApproval?.(asked);
     if (streamed) {
       const { turnId } = streamed.turn.admitted;
       init.journal.writer.append([{ ...record(answered), turnId, at: this.#store.now() }]);
@@ -260,11 +281,16 @@ export class Answers {
         change: "answer-placed",
         why,
         callId: toolCallId,
-        decidedBy
+        decidedBy: decision.decidedBy
       });
     }
     init.conversation.afterCommit(() => this.#store.listeners.messageUpdated(answered));
     return { changed: true, message: answered };
+  }
+
+  #heldPart(toolCallId: string): ToolPart | undefined {
+    const message = this.#holder(toolCallId)?.message;
+    return message && toolPartOf(message, toolCallId);
   }
 
   /** The message with the call; `streamed`: the turn that is writing it. */
@@ -299,4 +325,13 @@ export class Answers {
     for (const requestId of this.#origins.keys()) if (!known.has(requestId)) this.#origins.delete(requestId);
     this.#origins.set(armed.requestId, origin);
   }
+}
+
+/** Undefined: the message does not hold the call. */
+function chatDecision(
+  message: UIMessage,
+  { toolCallId, approved, decidedBy: by, reason }: GivenDecision
+): ChatDecision | undefined {
+  const part = toolPartOf(message, toolCallId);
+  return part && { part, messageId: message.id, approved, by, reason };
 }

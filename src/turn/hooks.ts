@@ -79,12 +79,24 @@ export interface FinalAnswer {
   readonly error?: string;
 }
 
-/** A call that waits for approval, and what is decided over it. */
+/** A call that was asked about in the chat, and what is decided over it. */
 export interface ChatDecision {
+  /** As it was asked about. */
   readonly part: ToolPart;
+  /** The answer that holds the call. */
+  readonly messageId: string;
   readonly approved: boolean;
   /** The name of who decides, if it is known. */
   readonly by: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** A call was decided before. */
+export interface EarlierApproval {
+  /** The decision is that one, sent again. */
+  readonly isSame: boolean;
+  /** Which decision won, as a clause: "it was approved before". */
+  readonly told: string;
 }
 
 export interface TurnHooks {
@@ -135,6 +147,10 @@ export interface TurnHooks {
   approver?(given: string | undefined): string | undefined;
   /** Why that may not be decided by who decides now; undefined when it may. Never throws. */
   authorizeApproval?(asked: ChatDecision): MaybePromise<string | undefined>;
+  /** Keeps a decision. Part of the transaction that applies it. */
+  recordApproval?(decided: ChatDecision): void;
+  /** What is known of an earlier decision over the call. */
+  earlierApproval?(again: ChatDecision): EarlierApproval | undefined;
   /** As `AssembledTurn.annotate`, for chunks that an earlier attempt did not get to write. Never throws. */
   annotateRepair?(chunk: UIMessageChunk): UIMessageChunk;
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */

@@ -146,7 +146,7 @@ test("a question that was decided while its workflow stopped waiting stays decid
   const { questions } = approvals();
   const id = questions.ask(question("e"));
   const [asked] = questions.waiting(id);
-  expect(questions.decide(asked!, { approved: true })).toBe(true);
+  expect(questions.decide(asked!, { isApproved: true })).toBe(true);
   questions.withdraw(id);
   questions.ask(question("e"));
   expect(questions.waiting(id)).toEqual([]);
@@ -159,7 +159,7 @@ test("decided questions are forgotten after 30 days, and those that wait are not
   const { questions, sql, time } = approvals();
   questions.ask(question("waits"));
   const [asked] = questions.waiting(questions.ask(question("decided")));
-  questions.decide(asked!, { approved: false });
+  questions.decide(asked!, { isApproved: false });
   time.now = 29 * DAY;
   questions.ask(question("second"));
   const ids = () => sql.all<{ id: string }>("SELECT id FROM cf_workflow_approvals ORDER BY id").map(({ id }) => id);

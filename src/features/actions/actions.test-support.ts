@@ -136,11 +136,11 @@ export class Process {
   }
 
   approve(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    return this.actions.approvals.approveExecution(executionId, decision);
+    return this.actions.approvals.decide(executionId, { ...decision, isApproved: true });
   }
 
   reject(executionId: string, decision?: ApprovalDecision & { readonly reason?: string }): Promise<ActionOutput> {
-    return this.actions.approvals.rejectExecution(executionId, decision);
+    return this.actions.approvals.decide(executionId, { ...decision, isApproved: false });
   }
 
   /** Nothing of it happens any more: its timers are gone, its storage refuses. */

@@ -1,16 +1,11 @@
 // From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
-import { currentContext } from "../../agent/context.ts";
 import type { ActionMembers } from "./capability.ts";
 import type { ApprovalMembers } from "../approvals/capability.ts";
 import { approvalRefusal } from "../approvals/approval-check.ts";
-import type {
-  ActionOutput,
-  ApprovalDecision,
-  ApprovalSource,
-  PendingApproval
-} from "../../feature/approval-contract.ts";
+import { DecisionLog, describeDecision, isSameDecision, type DecidedCall } from "../approvals/decision-log.ts";
+import type { ActionOutput, ApprovalSource, Decision, PendingApproval } from "../../feature/approval-contract.ts";
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import type { Json } from "../../util/json.ts";
 import { truncateText } from "../../util/truncate-value.ts";
@@ -30,22 +25,17 @@ export const RETRY_MS = 60_000;
 /** While something runs, the object is woken after this: that wake finds what a process that died left. */
 const RECHECK_MS = 30_000;
 
-/** What a decision reads and writes. */
-interface ApprovalStores {
-  readonly parked: Parked;
-  readonly ledger: Ledger;
-  readonly effects: Effects;
-}
-
 export class ActionApprovals implements ApprovalSource {
   readonly isInUse = true;
   readonly owns = isPauseId;
-  readonly #init: ApprovalStores & { readonly host: ActionsHost };
+  readonly #init: { readonly host: ActionsHost; readonly parked: Parked; ledger: Ledger; effects: Effects };
+  readonly #decisions: DecisionLog;
   /** Rows this process is carrying out. */
   readonly #running = new Map<string, Promise<ActionOutput>>();
 
-  constructor(host: ActionsHost, stores: ApprovalStores) {
+  constructor(host: ActionsHost, stores: { parked: Parked; ledger: Ledger; effects: Effects }) {
     this.#init = { host, ...stores };
+    this.#decisions = new DecisionLog(host);
   }
 
   /** Lists the actions that wait, oldest first, without rows whose call was cut off before it was recorded as parked. */
@@ -55,17 +45,6 @@ export class ActionApprovals implements ApprovalSource {
     const waiting = parked.waiting(executionId).filter((row) => !isExpired(row, now));
     const stateOf = host.conversation.outputStates(waiting);
     return waiting.filter((row) => stateOf(row) !== "resolved").map(approvalOf);
-  }
-
-  approveExecution(executionId: string, decision: ApprovalDecision = {}): Promise<ActionOutput> {
-    return this.#decide(executionId, { ...byCaller(decision), state: "approved", reason: null });
-  }
-
-  rejectExecution(
-    executionId: string,
-    decision: ApprovalDecision & { readonly reason?: string } = {}
-  ): Promise<ActionOutput> {
-    return this.#decide(executionId, { ...byCaller(decision), state: "rejected", reason: decision.reason ?? null });
   }
 
   /** At a start: everything that is decided goes on, everything that is overdue expires. */
@@ -121,7 +100,7 @@ export class ActionApprovals implements ApprovalSource {
     );
   }
 
-  async #decide(executionId: string, decision: Decision): Promise<ActionOutput> {
+  async decide(executionId: string, decision: Decision): Promise<ActionOutput> {
     const { parked, host } = this.#init;
     const row = parked.find(executionId);
     if (row?.state !== "parked") return this.#decidedBefore(executionId, decision);
@@ -135,35 +114,39 @@ export class ActionApprovals implements ApprovalSource {
     }
     const refusal = await this.#refusal(row, decision);
     if (refusal !== undefined) return failedOutcome(row, refusal);
-    const by = decision.by ?? null;
-    if (!parked.decide(executionId, { state: decision.state, by, reason: decision.reason })) {
-      return this.#decidedBefore(executionId, decision);
-    }
-    host.emit(`action:pause:${decision.state}`, { action: row.action, executionId });
-    return this.#start({ ...row, state: decision.state, decidedBy: by, reason: decision.reason }, decision.origin);
+    const decided = this.#take(row, decision);
+    if (!decided) return this.#decidedBefore(executionId, decision);
+    host.emit(`action:pause:${decided.state}`, { action: row.action, executionId });
+    return this.#start(decided, decision.origin);
+  }
+
+  /** The row as it is decided; undefined: another decision was first. */
+  #take(row: ParkedAction, decision: Decision): (ParkedAction & { state: "approved" | "rejected" }) | undefined {
+    const { parked, host } = this.#init;
+    const { by: decidedBy = null, reason = null } = decision;
+    const state = decision.isApproved ? "approved" : "rejected";
+    const won = host.conversation.atomically(() => {
+      if (!parked.decide(row.executionId, { state, by: decidedBy, reason })) return false;
+      this.#decisions.add(decidedCall(row), decision);
+      return true;
+    });
+    return won ? { ...row, state, decidedBy, reason } : undefined;
   }
 
   /** A decision that is sent again is answered with what came of it, if that is kept. It does nothing. */
   async #decidedBefore(executionId: string, again: Decision): Promise<ActionOutput> {
     const { parked } = this.#init;
-    const open = parked.find(executionId);
-    const first = open ? { row: open, decision: this.#decisionOf(open) } : parked.closed(executionId);
-    if (!first) return notPending(executionId, again.inputHash === undefined ? undefined : NOT_KEPT);
-    const { row, decision } = first;
-    if (decision !== again.state || !isSameQuestion(row, again)) return notPending(executionId);
+    const row = parked.find(executionId) ?? parked.closed(executionId);
+    const first = this.#decisions.find(executionId);
+    if (!row || !first) return notPending(executionId, again.inputHash === undefined ? undefined : NOT_KEPT);
     const running = this.#running.get(executionId);
     const refusal = await this.#refusal(row, again);
     if (refusal !== undefined) return failedOutcome(row, refusal);
+    if (!isSameDecision(first, again)) return notPending(executionId, `${NOT_PENDING}: ${describeDecision(first)}`);
     if (running) return running;
     return row.state === "done"
       ? row.outcome
       : notPending(executionId, "it is decided, and its outcome is not known yet");
-  }
-
-  /** Undefined for a row that waits. */
-  #decisionOf(row: ParkedAction): Decision["state"] | undefined {
-    if (row.state !== "done") return row.state === "parked" ? undefined : row.state;
-    return this.#init.ledger.isRefused(pauseKey(row)) ? "rejected" : "approved";
   }
 
   /** Why the caller may not decide this; undefined when it may. */
@@ -173,7 +156,7 @@ export class ActionApprovals implements ApprovalSource {
     }
     return approvalRefusal(this.#init.host.agent as ApprovalMembers, {
       ...approvalOf(row),
-      decision: decision.state === "approved" ? "approve" : "reject",
+      decision: decision.isApproved ? "approve" : "reject",
       by: decision.by ?? null,
       grant: row.grant
     });
@@ -243,7 +226,7 @@ export class ActionApprovals implements ApprovalSource {
       if (replaced === "not-yet") return parked.finish(row.executionId, outcome);
       if (replaced === "gone") conversation.note(noteText(row, outcome));
       if (replaced !== "already-resolved") conversation.continueTurn(row, how.origin);
-      parked.close(row.executionId, this.#decisionOf(row) ?? "approved", outcome);
+      parked.close(row.executionId, outcome);
     });
   }
 
@@ -258,31 +241,21 @@ export class ActionApprovals implements ApprovalSource {
         return false;
       }
       ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome);
+      this.#decisions.addExpired(decidedCall(row));
       parked.delete(row.executionId);
       return true;
     });
   }
 }
 
-/** Adds the client that calls, so that the continuation is its own stream. */
-function byCaller(decision: ApprovalDecision): ApprovalDecision {
-  const { connection } = currentContext();
-  return connection === undefined ? decision : { ...decision, origin: connection };
-}
-
-interface Decision extends ApprovalDecision {
-  readonly state: "approved" | "rejected";
-  readonly reason: string | null;
-}
-
-/** By one person. Without the hash it may be a decision about something else. */
-function isSameQuestion({ decidedBy, inputHash }: ParkedAction, again: Decision): boolean {
-  return decidedBy === (again.by ?? null) && inputHash === again.inputHash;
+/** What the decision is recorded about. */
+function decidedCall({ executionId, action, toolCallId, messageId, inputHash }: ParkedAction): DecidedCall {
+  return { executionId, source: "action", name: action, callId: toolCallId, messageId, inputHash };
 }
 
 function approvalOf(row: ParkedAction): PendingApproval {
-  const { executionId, descriptor, inputHash } = row;
-  return { executionId, source: "action", descriptor, inputHash };
+  const { executionId, descriptor, inputHash, dueAt } = row;
+  return { executionId, source: "action", descriptor, inputHash, ...(dueAt !== null && { expiresAt: dueAt }) };
 }
 
 function isExpired(row: ParkedAction, nowMs: number): boolean {
@@ -301,13 +274,14 @@ function recordOf(row: ParkedAction): Omit<LedgerCall, "key"> {
 
 // ── Outcomes other than the action's own result, and the note for a place that is gone. Pure. ──
 
+const NOT_PENDING = "it is no longer pending";
 const NOT_KEPT =
   "it is not pending, and no outcome of it is kept; what came of a decided action is in the conversation";
 const DEFAULT_REJECTION = "Rejected by user";
 /** Characters of a note. */
 const MAX_NOTE_CHARS = 4_000;
 
-function notPending(executionId: string, why = "it is no longer pending"): { [key: string]: Json } {
+function notPending(executionId: string, why = NOT_PENDING): { [key: string]: Json } {
   return { status: "error", executionId, error: `Nothing was done: ${why}.` };
 }
 

@@ -94,7 +94,7 @@ function interruptOpenCalls(): void {
 
 const paused = () => world.rows("SELECT tool_call_id FROM test_calls WHERE state = 'paused'");
 const count = (table: string) => world.rows(`SELECT * FROM ${table}`).length;
-const unfinished = () => count("cf_action_pauses WHERE state NOT LIKE 'closed-%'");
+const unfinished = () => count("cf_action_pauses WHERE state <> 'closed'");
 const nothing = async () => undefined;
 
 /** Starts processes and moves time until nothing waits for a wake. */

@@ -216,10 +216,6 @@ export class Ledger {
     return row && [outputOf(row)];
   }
 
-  isRefused(key: string): boolean {
-    return this.#read(key)?.status === "refused";
-  }
-
   list({ status, limit = 100, before }: ListLedgerOptions = {}): ActionLedgerEntry[] {
     const rows = this.#sql.all<LedgerRow>(
       `SELECT ${COLUMNS} FROM cf_action_ledger

@@ -20,20 +20,13 @@ export const MAX_PARKED = 1_000;
 export const MAX_PARKED_INPUT_BYTES = 500_000;
 /** How long a decision that is sent again gets its first answer. */
 const CLOSED_KEPT_MS = 24 * 3_600_000;
-/** Of a closed row: what was decided. */
-const CLOSED = { approved: "closed-approved", rejected: "closed-rejected" } as const;
-const IS_CLOSED = `state IN ('${CLOSED.approved}', '${CLOSED.rejected}')`;
+/** Earlier versions wrote two other states, which say what was decided. */
+const IS_CLOSED = "state IN ('closed', 'closed-approved', 'closed-rejected')";
 const EXECUTION_PREFIX = "actpause_";
 
 const PARKED_STATES = ["parked", "approved", "rejected", "done"] as const;
 
 export type ParkedState = (typeof PARKED_STATES)[number];
-
-/** A row whose outcome is in its place, and what was decided. */
-export interface ClosedAction {
-  readonly row: ParkedAction;
-  readonly decision: "approved" | "rejected";
-}
 
 export interface ParkedAction extends ParkedCall {
   readonly id: number;
@@ -178,24 +171,23 @@ export class Parked {
   }
 
   /** Its outcome is in its place. */
-  close(executionId: string, decision: ClosedAction["decision"], outcome: Json | undefined): void {
+  close(executionId: string, outcome: Json | undefined): void {
     this.#sql.change(
-      "UPDATE cf_action_pauses SET state = ?, outcome = ?, decided_at = ?, due_at = NULL WHERE execution_id = ?",
-      CLOSED[decision],
+      "UPDATE cf_action_pauses SET state = 'closed', outcome = ?, decided_at = ?, due_at = NULL WHERE execution_id = ?",
       outcome === undefined ? null : JSON.stringify(outcome),
       this.#host.clock.now(),
       executionId
     );
   }
 
-  closed(executionId: string): ClosedAction | undefined {
+  /** With the state "done". */
+  closed(executionId: string): ParkedAction | undefined {
     const stored = this.#sql.one<ParkedRow>(
       `SELECT * FROM cf_action_pauses WHERE execution_id = ? AND ${IS_CLOSED} AND decided_at > ?`,
       executionId,
       this.#host.clock.now() - CLOSED_KEPT_MS
     );
-    const row = stored && parse({ ...stored, state: "done" });
-    return row && { row, decision: stored.state === CLOSED.approved ? "approved" : "rejected" };
+    return stored && parse({ ...stored, state: "done" });
   }
 
   sweepClosed(): void {

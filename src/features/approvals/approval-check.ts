@@ -1,7 +1,8 @@
 // Whether the class lets its caller decide over an approval, from wherever it was asked.
-import { toolNameOf } from "../../model/index.ts";
+import { sha256 } from "../../host/blobs.ts";
+import { toolNameOf, type ToolPart } from "../../model/index.ts";
 import type { ChatDecision } from "../../turn/hooks.ts";
-import { isObject } from "../../util/json.ts";
+import { canonicalJson, isObject } from "../../util/json.ts";
 import { isThenable, type MaybePromise } from "../../util/maybe-promise.ts";
 import {
   grantOf,
@@ -9,6 +10,7 @@ import {
   type ApprovalAuthorizationContext
 } from "../../feature/approval-contract.ts";
 import { shownApprover } from "./approver.ts";
+import type { DecidedCall } from "./decision-log.ts";
 import type { ApprovalMembers } from "./capability.ts";
 
 /** What is to be decided; `by` is the text of `approverOf`. */
@@ -45,6 +47,17 @@ export function askedInChat({ part, approved, by }: ChatDecision): AskedApproval
     by: by ?? null,
     grant: { allowed: true }
   };
+}
+
+/** What a decision in the chat is recorded about. */
+export function callInChat({ part, messageId }: ChatDecision): DecidedCall {
+  const { toolCallId: callId } = part;
+  return { executionId: callId, source: "tool", name: toolNameOf(part), callId, messageId, inputHash: hashOf(part) };
+}
+
+/** Of the input that was asked about. */
+export function hashOf(part: ToolPart): string {
+  return sha256(`${toolNameOf(part)} ${canonicalJson(part.input ?? null)}`);
 }
 
 function refusalOf(decision: unknown): string | undefined {

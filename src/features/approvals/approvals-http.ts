@@ -5,9 +5,9 @@
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { readText } from "../../util/bytes.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
-import type { ApprovalDecision, ApprovalSource } from "../../feature/approval-contract.ts";
+import type { ApprovalSource, Decision } from "../../feature/approval-contract.ts";
 
-type ApprovalsPort = Pick<ApprovalSource, "pendingApprovals" | "approveExecution" | "rejectExecution">;
+type ApprovalsPort = Pick<ApprovalSource, "pendingApprovals" | "decide">;
 
 /** A decision is small; more than this is no decision. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -39,17 +39,12 @@ async function decide(request: Request, approvals: ApprovalsPort, executionId: s
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
     return jsonResponse({ error }, 400);
   }
-  const { isApproved, ...details } = decision;
-  const outcome = isApproved
-    ? await approvals.approveExecution(executionId, details)
-    : await approvals.rejectExecution(executionId, details);
+  const outcome = await approvals.decide(executionId, decision);
   const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === executionId;
   return jsonResponse({ output: outcome ?? null }, isRefused ? 409 : 200);
 }
 
-function readDecision(
-  text: string | undefined
-): (ApprovalDecision & { isApproved: boolean; reason?: string }) | undefined {
+function readDecision(text: string | undefined): Decision | undefined {
   if (text === undefined) return undefined;
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;

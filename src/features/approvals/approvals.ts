@@ -5,17 +5,19 @@ import {
   type ActionOutput,
   type ApprovalDecision,
   type ApprovalSource,
+  type Decision,
   type PendingApproval
 } from "../../feature/approval-contract.ts";
+import { currentContext } from "../../agent/context.ts";
 import type { Feature, Roles, RouteHandler } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import { approvalRefusal, askedInChat, type AskedApproval } from "./approval-check.ts";
+import type { ChatDecision, EarlierApproval } from "../../turn/hooks.ts";
+import { approvalRefusal, askedInChat, callInChat, hashOf, type AskedApproval } from "./approval-check.ts";
+import { DECISION_TABLES, DecisionLog, isSameDecision } from "./decision-log.ts";
 import { approvalsResponse } from "./approvals-http.ts";
-import { approverOf } from "./approver.ts";
+import { approverOf, surfaceOf } from "./approver.ts";
 import type { ApprovalMembers } from "./capability.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
-
-type Decision = ApprovalDecision & { readonly reason?: string };
 
 export class Approvals implements Feature {
   readonly name = "approvals";
@@ -27,16 +29,25 @@ export class Approvals implements Feature {
   readonly roles: Partial<Roles> = {
     decisions: {
       approver: (given) => this.approver(given),
-      refusal: (asked) => this.refusal(askedInChat(asked))
+      refusal: (asked) => this.refusal(askedInChat(asked)),
+      record: (decided) => this.#log.add(callInChat(decided), this.#decisionIn(decided)),
+      earlier: (again) => this.#earlier(again)
     }
   };
+  readonly tables = DECISION_TABLES;
+  readonly #log: DecisionLog;
   readonly #services: ChatServices;
   readonly #agent: ApprovalMembers;
 
   constructor(services: ChatServices) {
     this.#services = services;
+    this.#log = new DecisionLog(services);
     // Only agents with these members open it.
     this.#agent = services.agent as ApprovalMembers;
+  }
+
+  cleared(): void {
+    this.#log.deleteAll();
   }
 
   /** The name of who decides now, as it is recorded. */
@@ -56,15 +67,15 @@ export class Approvals implements Feature {
 
   async decide(
     executionId: string,
-    { isApproved, by: given, ...rest }: Decision & { readonly isApproved: boolean }
+    { args, input = args, by: given, origin, ...rest }: Decision & Pick<ApprovalDecision, "args">
   ): Promise<ActionOutput> {
     const by = this.approver(given);
+    // The continuation is the stream of the client that decides.
+    const decision = { ...rest, input, by, surface: surfaceOf(by), origin: currentContext().connection ?? origin };
     await this.restored();
-    const decision = { ...rest, by };
     const sources = this.#sources();
     const source = sources.find((one) => one.owns(executionId)) ?? sources[0];
-    if (!source) return noActions(executionId);
-    return isApproved ? source.approveExecution(executionId, decision) : source.rejectExecution(executionId, decision);
+    return source ? source.decide(executionId, decision) : noActions(executionId);
   }
 
   /** Resolves when everything that waited before a restart is known again. */
@@ -82,13 +93,25 @@ export class Approvals implements Feature {
       .toSorted((first, second) => Number(first.isLast ?? false) - Number(second.isLast ?? false));
   }
 
+  #decisionIn({ approved, by, reason, part }: ChatDecision): Decision {
+    return { isApproved: approved, by, surface: surfaceOf(by), reason, inputHash: hashOf(part) };
+  }
+
+  #earlier(again: ChatDecision): EarlierApproval | undefined {
+    const { messageId, part } = again;
+    const [first] = this.#log.list({ messageId, callIds: new Set([part.toolCallId]) }, 1);
+    if (first?.source !== "tool") return undefined;
+    // Of two clients without a name it is not known whether they are one person.
+    const isSame = again.by !== undefined && isSameDecision(first, this.#decisionIn(again));
+    return { isSame, told: `it was ${first.answer} before` };
+  }
+
   async #respond(request: Request, rest: string): Promise<Response | undefined> {
     await this.restored();
     if (this.#sources().length === 0) return undefined;
     return approvalsResponse(request, rest, {
       pendingApprovals: (executionId) => this.pending(executionId),
-      approveExecution: (executionId, decision) => this.decide(executionId, { ...decision, isApproved: true }),
-      rejectExecution: (executionId, decision) => this.decide(executionId, { ...decision, isApproved: false })
+      decide: (executionId, decision) => this.decide(executionId, decision)
     });
   }
 }

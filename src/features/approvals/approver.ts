@@ -62,6 +62,14 @@ export function readApprover(text: string | null | undefined): Approver | null {
   return { surface: messenger, id: text.slice(messenger.length + 1), verified: true };
 }
 
+/** Through what the current decision of this person comes. */
+export function surfaceOf(by: string | undefined): string {
+  const messenger = by === undefined ? undefined : messengerOf(by);
+  if (messenger !== undefined) return messenger;
+  const { connection, request } = currentContext();
+  return connection ? "socket" : request ? "http" : "code";
+}
+
 /** As a person reads it. */
 export function approverName(text: string): string {
   return text.startsWith(UNVERIFIED) ? `${text.slice(UNVERIFIED.length)} (not verified)` : text;

@@ -1,17 +1,16 @@
-// Decisions over approvals that were taken: which, when, by whom. When is a change of the conversation, what was
-// decided is in the stored call, and the name is in the change or in the ledger of actions.
+// Decisions over approvals as inspectors show them: the rows of the decision log. Decisions of versions that kept no such row
+// are read from the changes of the conversation, and what was decided from the stored call.
 import type { UIMessage } from "ai";
 import { changeOf } from "../../journal/history.ts";
 import type { ConversationChanged } from "../../journal/records.ts";
 import { partsByCall, toolNameOf, type ToolPart } from "../../model/index.ts";
-import { isObject } from "../../util/json.ts";
-import type { ActionLedgerEntry } from "../../feature/approval-contract.ts";
+import { isObject, type Json } from "../../util/json.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import { DecisionLog, type AskedCalls, type RecordedDecision } from "./decision-log.ts";
 
 /** The newest that are listed. */
 export const LISTED_DECISIONS = 50;
 const MAX_CHANGES = 1000;
-const MAX_LEDGER_ROWS = 500;
 
 export interface DecidedApproval {
   readonly callId: string;
@@ -25,53 +24,68 @@ export interface DecidedApproval {
   readonly by: string | null;
   readonly reason: string | null;
   readonly at: number;
-}
-
-export interface AskedCalls {
-  readonly callIds: ReadonlySet<string>;
-  /** The answer they belong to; undefined: any. After a compaction a model may name calls of later turns alike. */
-  readonly messageId?: string | null;
+  /** Through what the decision came: a messenger's id, "socket", "http", or "code" of the server; null: not known. */
+  readonly surface: string | null;
+  /** Of the question that was decided; null: not known. */
+  readonly inputHash: string | null;
+  /** What the call ran with in place of the input that was asked about. */
+  readonly input?: Json;
 }
 
 /** Lists decisions over calls, newest first: over all calls, or over those that are asked for. */
-export function listDecidedApprovals(services: ChatServices, of?: AskedCalls): DecidedApproval[] {
-  const changes = services.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
-  const asked = changes.filter(({ change, why, callId, messageIds }) => {
-    if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;
-    if (of === undefined) return true;
-    return of.callIds.has(callId) && (of.messageId === undefined || messageIds[0] === of.messageId);
-  });
-  if (asked.length === 0) return [];
-  services.features.bringAll();
-  const ledger = Map.groupBy(
-    services.features.role("actionLedger")?.({ limit: MAX_LEDGER_ROWS }) ?? [],
-    ({ toolCallId }) => toolCallId
+export function listDecidedApprovals(services: ChatServices, of: AskedCalls = {}): DecidedApproval[] {
+  const recorded = new DecisionLog(services).list(of, LISTED_DECISIONS);
+  if (recorded.length === LISTED_DECISIONS) return recorded.map(shown);
+  const known = new Set(recorded.map(({ messageId, callId }) => placeOf(messageId, callId)));
+  const older = decidedChanges(services, of).filter(
+    ({ messageIds, callId }) => !known.has(placeOf(messageIds[0], callId))
   );
-  // Code that waits more than once has several changes: the newest tells.
-  const newest = new Map(asked.map((change) => [`${change.messageIds[0]} ${change.callId}`, change]));
-  const listed = [...newest.values()].toReversed().slice(0, LISTED_DECISIONS);
-  // One answer may hold all of their calls: it is read once.
-  const parts = new Map<string, ReadonlyMap<string, ToolPart>>();
-  for (const [id = ""] of listed.map(({ messageIds }) => messageIds)) {
-    if (!parts.has(id)) parts.set(id, partsOf(services, id));
-  }
-  return listed.flatMap((change) => {
-    const { callId, messageIds } = change;
-    const part = parts.get(messageIds[0] ?? "")?.get(callId ?? "");
-    return decisionOf(change, part, part && entryOf(ledger.get(callId ?? "") ?? [], change, part)) ?? [];
-  });
+  return [...recorded.map(shown), ...withoutRecord(services, older)].slice(0, LISTED_DECISIONS);
 }
 
-/** Of entries of one call id, the one of the call's own action, and of those the one that was made when it was decided. */
-function entryOf(
-  all: readonly ActionLedgerEntry[],
-  { at }: ConversationChanged,
-  part: ToolPart
-): ActionLedgerEntry | undefined {
-  const name = toolNameOf(part);
-  const own = all.filter(({ action }) => action === name);
-  const distance = ({ startedAt }: ActionLedgerEntry) => Math.abs(startedAt - at);
-  return (own.length > 0 ? own : all).toSorted((first, second) => distance(first) - distance(second))[0];
+function shown({ source, name, callId, answer, by, reason, at, surface, inputHash, input }: RecordedDecision) {
+  return {
+    ...{ callId, name, by, at, surface },
+    kind: source === "tool" ? ("tool" as const) : ("action" as const),
+    approved: answer === "approved",
+    ...(answer === "expired" && { expired: true as const }),
+    reason: reason?.slice(0, MAX_SHOWN_REASON_CHARS) ?? null,
+    inputHash: inputHash ?? null,
+    ...(input !== undefined && { input })
+  };
+}
+
+const MAX_SHOWN_REASON_CHARS = 500;
+
+// ── Decisions of earlier versions ──
+
+/** Newest first. */
+function decidedChanges(services: ChatServices, { callIds, messageId }: AskedCalls): ConversationChanged[] {
+  const changes = services.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
+  const decided = changes.filter(({ change, why, callId, messageIds }) => {
+    if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;
+    if (callIds !== undefined && !callIds.has(callId)) return false;
+    return typeof messageId !== "string" || messageIds[0] === messageId;
+  });
+  // Code that waits more than once has several changes: the newest tells.
+  const newest = new Map(decided.map((change) => [placeOf(change.messageIds[0], change.callId), change]));
+  return [...newest.values()].toReversed();
+}
+
+/** Changes of the conversation cut long ids. */
+function placeOf(messageId = "", callId: string | null): string {
+  return `${messageId.slice(0, 64)} ${callId?.slice(0, 64)}`;
+}
+
+function withoutRecord(services: ChatServices, changes: readonly ConversationChanged[]): DecidedApproval[] {
+  // One answer may hold all of their calls: it is read once.
+  const parts = new Map<string, ReadonlyMap<string, ToolPart>>();
+  return changes.slice(0, LISTED_DECISIONS).flatMap((change) => {
+    const [id = ""] = change.messageIds;
+    const ofAnswer = parts.get(id) ?? partsOf(services, id);
+    parts.set(id, ofAnswer);
+    return decisionIn(change, ofAnswer.get(change.callId ?? "")) ?? [];
+  });
 }
 
 function partsOf(services: ChatServices, messageId: string): ReadonlyMap<string, ToolPart> {
@@ -81,27 +95,20 @@ function partsOf(services: ChatServices, messageId: string): ReadonlyMap<string,
 }
 
 /** Undefined: the call is gone, or it waits again. */
-function decisionOf(
-  { at, why, callId, decidedBy }: ConversationChanged,
-  part: ToolPart | undefined,
-  entry: ActionLedgerEntry | undefined
-): DecidedApproval | undefined {
+function decisionIn(change: ConversationChanged, part: ToolPart | undefined): DecidedApproval | undefined {
+  const { at, why, callId, decidedBy: by = null } = change;
   if (!part || callId === null) return undefined;
-  const output: Record<string, unknown> = isObject(part.output) ? part.output : {};
-  if (why === "action" && output["status"] === "paused") return undefined;
-  // What an action that ran returned is its own, whatever it says.
-  const status = entry?.status === "settled" ? undefined : output["status"];
-  const isExpired = why === "action" && status === "expired";
-  const isRefused = entry?.status === "refused" || status === "rejected" || isExpired;
-  const reason: unknown = why === "approval" ? part.approval?.reason : isRefused ? output["reason"] : undefined;
+  // What an action that ran returned is its own; outcomes of other kinds name their execution.
+  const output = isObject(part.output) && typeof part.output["executionId"] === "string" ? part.output : {};
+  const { status } = output;
+  if (why === "action" && status === "paused") return undefined;
+  const isInChat = why === "approval";
+  const reason: unknown = isInChat ? part.approval?.reason : output["reason"];
   return {
-    callId,
-    kind: why === "approval" ? "tool" : "action",
-    name: toolNameOf(part),
-    approved: why === "approval" ? part.approval?.approved === true : !isRefused,
-    expired: isExpired || undefined,
-    by: decidedBy ?? entry?.approver ?? null,
-    reason: typeof reason === "string" ? reason.slice(0, 500) : null,
-    at: why === "action" ? (entry?.startedAt ?? at) : at
+    ...{ callId, by, at, name: toolNameOf(part), surface: null, inputHash: null },
+    kind: isInChat ? "tool" : "action",
+    approved: isInChat ? part.approval?.approved === true : status !== "rejected" && status !== "expired",
+    ...(!isInChat && status === "expired" && { expired: true }),
+    reason: typeof reason === "string" ? reason.slice(0, MAX_SHOWN_REASON_CHARS) : null
   };
 }

@@ -248,11 +248,19 @@ class RuntimeHandle implements ExecuteRuntime {
   }
 
   approve({ executionId, ...decision }: { executionId: string } & ExecutionDecision): Promise<ExecutionOutcome> {
-    return this.#open().approvals.approve(executionId, decision);
+    return this.#decide(executionId, { ...decision, isApproved: true });
   }
 
   async reject({ executionId, ...decision }: { executionId: string } & ExecutionDecision): Promise<boolean> {
-    return (await this.#open().approvals.reject(executionId, decision)).status === "rejected";
+    return (await this.#decide(executionId, { ...decision, isApproved: false })).status === "rejected";
+  }
+
+  #decide(
+    executionId: string,
+    { args, input = args, ...decision }: ExecutionDecision & { isApproved: boolean }
+  ): Promise<ExecutionOutcome> {
+    const origin = currentContext().connection ?? decision.origin;
+    return this.#open().approvals.decide(executionId, { ...decision, input, origin });
   }
 
   rollback({ executionId }: { executionId: string }): Promise<string[]> {

@@ -1,10 +1,11 @@
 // From a human's decision about code that waits to the pass that goes on. The decision is durable before anything runs, and
 // of two decisions one wins.
 import { currentContext } from "../../agent/context.ts";
-import type { ApprovalDecision, PendingApproval } from "../../feature/approval-contract.ts";
+import type { ApprovalDecision, Decision, PendingApproval } from "../../feature/approval-contract.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ApprovalMembers } from "../approvals/capability.ts";
 import { approvalRefusal } from "../approvals/approval-check.ts";
+import { DecisionLog, describeDecision, isSameDecision } from "../approvals/decision-log.ts";
 import { errorMessage } from "../../util/errors.ts";
 import type { Result } from "../../util/result.ts";
 import { openConnectors } from "./connector.ts";
@@ -19,31 +20,23 @@ import {
   type Executions
 } from "./executions.ts";
 import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
-import { findQuestion, pendingCall, questionOf, questionProblem } from "./question.ts";
+import { decidedCall, pendingCall, questionOf, questionProblem } from "./question.ts";
 import { encodeValue } from "./value-codec.ts";
 
-export interface ExecutionDecision extends ApprovalDecision {
-  /** Which of several calls that wait; the first by default. */
-  readonly seq?: number;
-  /** Arguments in place of those the code gave. Recorded, and shown to the model. */
-  readonly args?: unknown;
-  readonly reason?: string;
-}
-
-interface GivenDecision {
-  readonly decision: ExecutionDecision;
-  readonly isApproved: boolean;
-}
+/** What a handle of a runtime is given, without the agent's own methods. */
+export type ExecutionDecision = ApprovalDecision & { readonly reason?: string };
 
 const NOT_WAITING = "Nothing was done: that call is no longer pending.";
 
 export class ExecutionApprovals {
   readonly #executions: Executions;
   readonly #host: ChatServices;
+  readonly #decisions: DecisionLog;
 
   constructor(executions: Executions, host: ChatServices) {
     this.#executions = executions;
     this.#host = host;
+    this.#decisions = new DecisionLog(host);
   }
 
   pendingExecutions(id?: string): PendingCall[] {
@@ -60,68 +53,58 @@ export class ExecutionApprovals {
     });
   }
 
-  approve(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
-    return this.#decideOnce(id, { decision, isApproved: true });
-  }
-
-  reject(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
-    return this.#decideOnce(id, { decision, isApproved: false });
-  }
-
   /** The first of several equal decisions counts. The others get its answer, also those that were sent at the same moment. */
-  async #decideOnce(id: string, given: GivenDecision): Promise<ExecutionOutcome> {
-    const earlier = await this.#decidedBefore(id, given);
+  async decide(id: string, decision: Decision): Promise<ExecutionOutcome> {
+    const earlier = await this.#decidedBefore(id, decision);
     if (earlier) return earlier;
-    const decided = await (given.isApproved ? this.#approve(id, given) : this.#reject(id, given));
+    const decided = await (decision.isApproved ? this.#approve(id, decision) : this.#reject(id, decision));
     if (decided.ok) return decided.value;
-    return (await this.#decidedBefore(id, given)) ?? decided.error;
+    return (await this.#decidedBefore(id, decision)) ?? decided.error;
   }
 
-  async #approve(id: string, given: GivenDecision): Promise<Result<ExecutionOutcome, ExecutionOutcome>> {
-    const { decision } = given;
+  async #approve(id: string, decision: Decision): Promise<Result<ExecutionOutcome, ExecutionOutcome>> {
     const ready = await this.#decidable(id, "not paused");
     if (!ready.ok) return refused(id, ready.error);
     const execution = ready.value;
     const unopened = await this.#openProblem(execution);
     if (unopened !== undefined) return refused(id, unopened);
-    const asked = await this.#asked(execution, given);
+    const asked = await this.#asked(execution, decision);
     if (!asked.ok) return asked;
     const entry = asked.value;
     const edited = await this.#editedArgs(execution, entry, decision);
     if (!edited.ok) return refused(id, edited.error);
-    const refusal = await this.#unauthorized(execution, entry, given);
+    const refusal = await this.#unauthorized(execution, entry, decision);
     if (refusal !== undefined) return refused(id, refusal);
     const by = decision.by ?? null;
     const { store } = this.#executions;
     await this.#passesEnded(id);
-    const won = store.atomically(
-      () =>
-        this.#isWaiting(id, entry.seq) &&
-        store.approve(id, entry.seq, { by, editedArgs: edited.value }) &&
-        store.leavePause(id, "running")
-    );
+    const won = store.atomically(() => {
+      if (!this.#isWaiting(id, entry.seq)) return false;
+      if (!store.approve(id, entry.seq, { by, editedArgs: edited.value })) return false;
+      this.#decisions.add(decidedCall(execution, entry), decision);
+      return store.leavePause(id, "running");
+    });
     if (!won) return refused(id, "Nothing was done: the run is not paused any more.");
     this.#host.emit("action:pause:approved", { action: callPath(entry), executionId: id });
-    const { origin = currentContext().connection } = decision;
-    const outcome = await this.#executions.passAfterDecision(id, origin);
+    const outcome = await this.#executions.passAfterDecision(id, decision.origin);
     return { ok: true, value: this.#executions.shown(execution, outcome) };
   }
 
-  async #reject(id: string, given: GivenDecision): Promise<Result<ExecutionOutcome, ExecutionOutcome>> {
-    const { decision } = given;
+  async #reject(id: string, decision: Decision): Promise<Result<ExecutionOutcome, ExecutionOutcome>> {
     const ready = await this.#decidable(id, "no longer pending");
     if (!ready.ok) return refused(id, ready.error);
-    const asked = await this.#asked(ready.value, given);
+    const asked = await this.#asked(ready.value, decision);
     if (!asked.ok) return asked;
     const entry = asked.value;
-    const refusal = await this.#unauthorized(ready.value, entry, given);
+    const refusal = await this.#unauthorized(ready.value, entry, decision);
     if (refusal !== undefined) return refused(id, refusal);
-    const { origin = currentContext().connection, reason = REJECTED } = decision;
+    const { origin, reason = REJECTED } = decision;
     await this.#passesEnded(id);
     const won = this.#host.conversation.atomically(() => {
       if (!this.#isWaiting(id, entry.seq)) return false;
       if (!this.#executions.store.leavePause(id, "rejected", reason)) return false;
       this.#executions.store.reject(id, entry.seq, decision.by ?? null);
+      this.#decisions.add(decidedCall(ready.value, entry), decision);
       this.#executions.placeLate(id, origin, decision.by);
       return true;
     });
@@ -133,37 +116,37 @@ export class ExecutionApprovals {
   }
 
   /** What a decision that names its question is answered when that question was decided before; undefined: it was not. */
-  async #decidedBefore(id: string, given: GivenDecision): Promise<ExecutionOutcome | undefined> {
-    const { decision, isApproved } = given;
-    if (decision.inputHash === undefined) return undefined;
+  async #decidedBefore(id: string, again: Decision): Promise<ExecutionOutcome | undefined> {
+    if (again.inputHash === undefined) return undefined;
     // A repetition of a decision that is at work waits for what comes of it.
     await this.#passesEnded(id);
     const { store } = this.#executions;
-    const found = findQuestion(store.log(id), decision.inputHash);
+    const first = this.#decisions.find(id, again.inputHash);
+    const entry = first?.seq === undefined ? undefined : store.entry(id, first.seq);
     const execution = store.find(id);
-    if (!found || found.state === "waits" || !execution) return undefined;
-    const { entry, state } = found;
-    const refusal = await this.#unauthorized(execution, entry, given);
+    if (!first || !entry || !execution) return undefined;
+    const refusal = await this.#unauthorized(execution, entry, again);
     if (refusal !== undefined) return failedRun(id, refusal);
-    const isRepeated = (state === "approved") === isApproved && isSamePerson(entry, decision);
-    if (!isRepeated) return failedRun(id, `Nothing was done: this question was ${state} before.`);
+    if (!isSameDecision(first, again)) {
+      return failedRun(id, `Nothing was done: this question is not pending any more: ${describeDecision(first)}.`);
+    }
     if (execution.status === "running") return failedRun(id, "Nothing was done: it was approved before, and goes on.");
     return this.#executions.shown(execution, this.#executions.outcomeOf(execution));
   }
 
   /** The call that is decided about. Else a refusal, which names what waits to a caller that may decide over it. */
-  async #asked(execution: Execution, given: GivenDecision): Promise<Result<LogEntry, ExecutionOutcome>> {
+  async #asked(execution: Execution, decision: Decision): Promise<Result<LogEntry, ExecutionOutcome>> {
     const { id } = execution;
     const log = this.#executions.store.log(id);
     const waiting = log.filter(isPending);
-    const { inputHash, seq } = given.decision;
-    const entry = entryOf(waiting, given.decision);
+    const { inputHash, seq } = decision;
+    const entry = entryOf(waiting, decision);
     const problem = entry ? questionProblem(log, entry, { inputHash, seq, isFromClient: isFromClient() }) : NOT_WAITING;
     if (entry && problem === undefined) return { ok: true, value: entry };
     const error = problem ?? NOT_WAITING;
     const [first] = waiting;
     if (!first) return refused(id, error);
-    const refusal = await this.#unauthorized(execution, first, given);
+    const refusal = await this.#unauthorized(execution, first, decision);
     if (refusal !== undefined) return refused(id, refusal);
     return { ok: false, error: { status: "error", executionId: id, error, pending: this.#questions(id) } };
   }
@@ -229,33 +212,29 @@ export class ExecutionApprovals {
   async #editedArgs(
     execution: Execution,
     entry: LogEntry,
-    { args }: ExecutionDecision
+    { input }: Decision
   ): Promise<Result<string | null, string>> {
-    if (args === undefined) return { ok: true, value: null };
+    if (input === undefined) return { ok: true, value: null };
     const definition = this.#executions.runtimes.get(execution.runtime);
     const connectors = await openConnectors(definition?.connectors ?? []);
     const tool = connectors.find(({ name }) => name === entry.connector)?.tools.get(entry.method);
     const checked =
-      tool?.inputSchema === undefined ? undefined : await this.#executions.validate(tool.inputSchema, args);
+      tool?.inputSchema === undefined ? undefined : await this.#executions.validate(tool.inputSchema, input);
     if (checked?.ok === false) return { ok: false, error: `Nothing was done: ${checked.error}` };
-    const encoded = encodeValue(args);
+    const encoded = encodeValue(input);
     return encoded.ok ? encoded : { ok: false, error: `Nothing was done: of the arguments, ${encoded.error}.` };
   }
 
   /** Why the caller may not decide this; undefined when it may. */
-  async #unauthorized(
-    execution: Execution,
-    entry: LogEntry,
-    { decision, isApproved }: GivenDecision
-  ): Promise<string | undefined> {
+  async #unauthorized(execution: Execution, entry: LogEntry, decision: Decision): Promise<string | undefined> {
     const approval = this.#approvalOf(execution, entry);
     const { descriptor } = approval;
     // Only agents with these members open it. The class decides over the call that would run, with what it would run with.
-    const input = decision.args === undefined ? descriptor.input : shownInput(decision.args);
+    const input = decision.input === undefined ? descriptor.input : shownInput(decision.input);
     return approvalRefusal(this.#host.agent as ApprovalMembers, {
       ...approval,
       descriptor: { ...descriptor, input },
-      decision: isApproved ? "approve" : "reject",
+      decision: decision.isApproved ? "approve" : "reject",
       by: decision.by ?? null,
       grant: { allowed: true }
     });
@@ -263,7 +242,9 @@ export class ExecutionApprovals {
 
   #approvalOf(execution: Execution, entry: LogEntry): PendingApproval {
     const descriptor = this.#executions.descriptorOf(execution, entry);
-    return { executionId: execution.id, source: "codemode", descriptor, ...questionOf(entry) };
+    const { id: executionId, dueAt } = execution;
+    const expiry = dueAt === null ? {} : { expiresAt: dueAt };
+    return { executionId, source: "codemode", descriptor, ...questionOf(entry), ...expiry };
   }
 }
 
@@ -276,8 +257,8 @@ function isPending({ state }: LogEntry): boolean {
 }
 
 /** Of the calls that wait: the one that the decision names, else the first. */
-function entryOf(waiting: readonly LogEntry[], { seq, inputHash }: ExecutionDecision): LogEntry | undefined {
-  const named = inputHash === undefined ? undefined : findQuestion(waiting, inputHash)?.entry;
+function entryOf(waiting: readonly LogEntry[], { seq, inputHash }: Decision): LogEntry | undefined {
+  const named = waiting.find((one) => questionOf(one).inputHash === inputHash);
   return (seq === undefined && named) || waiting.find((one) => seq === undefined || one.seq === seq);
 }
 
@@ -285,9 +266,4 @@ function entryOf(waiting: readonly LogEntry[], { seq, inputHash }: ExecutionDeci
 function isFromClient(): boolean {
   const { connection, request } = currentContext();
   return connection !== undefined || request !== undefined;
-}
-
-/** Asked again, a call does not know any more who approved it first. */
-function isSamePerson({ decidedBy, state }: LogEntry, { by }: ExecutionDecision): boolean {
-  return state === "pending" || decidedBy === (by ?? null);
 }

@@ -12,13 +12,14 @@ import { errorMessage } from "../../util/errors.ts";
 import { isObject, type Json } from "../../util/json.ts";
 import type { Result } from "../../util/result.ts";
 import { truncateText } from "../../util/truncate-value.ts";
+import { DecisionLog } from "../approvals/decision-log.ts";
 import type { ExecutionMembers } from "./capability.ts";
 import { ConnectorCatalog } from "./catalog.ts";
 import { openConnectors, type Connector, type OpenConnector } from "./connector.ts";
 import { ExecutionStore, type Execution, type ExecutionPlace, type LogEntry } from "./execution-store.ts";
 import { runnableCode, type RunnableCode } from "./normalize.ts";
 import { noteText, showOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
-import { pendingCall, questionOf } from "./question.ts";
+import { decidedCall, pendingCall, questionOf } from "./question.ts";
 import { ExecutionPass, type PassEnd } from "./pass.ts";
 import { endUnreadableRuns, UNREADABLE } from "./repair.ts";
 import type { PendingExecution } from "./restore-executions.ts";
@@ -54,11 +55,13 @@ export class Executions {
   readonly #host: ChatServices;
   readonly runtimes = new Map<string, RuntimeDefinition>();
   readonly active = new Map<string, Promise<ExecutionOutcome>>();
+  readonly #decisions: DecisionLog;
   #isStopped = false;
 
   constructor(host: ChatServices) {
     this.#host = host;
     this.store = new ExecutionStore(host);
+    this.#decisions = new DecisionLog(host);
   }
 
   register(definition: RuntimeDefinition): void {
@@ -400,7 +403,9 @@ export class Executions {
   expire(execution: Execution): void {
     const { conversation, background } = this.#host;
     conversation.atomically(() => {
+      const asked = this.store.log(execution.id).find(({ state }) => state === "pending");
       if (!this.store.leavePause(execution.id, "rejected", EXPIRED)) return;
+      if (asked) this.#decisions.addExpired(decidedCall(execution, asked));
       const output = { status: "rejected", executionId: execution.id, reason: EXPIRED };
       if (execution.turnId !== "" && conversation.replaceOutput(execution, output) === "not-yet") return;
       this.store.placed(execution.id);

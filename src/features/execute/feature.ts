@@ -67,8 +67,7 @@ export function openExecute(host: ChatServices): OpenedFeature {
       owns: isExecutionId,
       pendingApprovals: (id) => waiting.pendingApprovals(id),
       // An outcome is JSON.
-      approveExecution: async (id, decision) => (await waiting.approve(id, { ...decision })) as ActionOutput,
-      rejectExecution: async (id, decision) => (await waiting.reject(id, { ...decision })) as ActionOutput
+      decide: async (id, decision) => (await waiting.decide(id, decision)) as ActionOutput
     },
     pendingExecutions: (id) => waiting.pendingExecutions(id).map(asPublic)
   };

@@ -2,7 +2,8 @@
 // twice must not be taken for the answer to the next one. Pure.
 import { sha256 } from "../../host/blobs.ts";
 import type { ApprovalQuestion } from "../../feature/approval-contract.ts";
-import type { LogEntry } from "./execution-store.ts";
+import type { DecidedCall } from "../approvals/decision-log.ts";
+import type { Execution, LogEntry } from "./execution-store.ts";
 import type { PendingCall } from "./outcome.ts";
 import { decodeValue, shownValue } from "./value-codec.ts";
 
@@ -24,27 +25,23 @@ export function questionOf(entry: LogEntry): ApprovalQuestion & { readonly input
   return { seq, inputHash: questionHash(entry), mayHaveRun: mayHaveRun || undefined };
 }
 
+/** What the decision is recorded about. */
+export function decidedCall({ id, toolCallId, messageId }: Execution, entry: LogEntry): DecidedCall {
+  const { seq, inputHash } = questionOf(entry);
+  return {
+    executionId: id,
+    source: "codemode",
+    name: `${entry.connector}.${entry.method}`,
+    callId: toolCallId,
+    messageId,
+    inputHash,
+    seq
+  };
+}
+
 /** Of this one question: the same call made again, or asked about again after a crash, is another one to decide about. */
-function questionHash({ seq, connector, method, args, askedAgain }: LogEntry, time = askedAgain): string {
-  return sha256(`${seq}.${time} ${connector}.${method} ${args}`);
-}
-
-export interface FoundQuestion {
-  readonly entry: LogEntry;
-  readonly state: "waits" | "approved" | "rejected";
-}
-
-/** Finds the call of a run that this hash was shown for. Undefined: it was not asked about. */
-export function findQuestion(log: readonly LogEntry[], inputHash: string): FoundQuestion | undefined {
-  for (const entry of log) {
-    // A call that no gate asked about is asked about only after a crash.
-    for (let time = entry.requiresApproval ? 0 : 1; time <= entry.askedAgain; time++) {
-      if (questionHash(entry, time) !== inputHash) continue;
-      // Asked again only after it was approved.
-      return { entry, state: time < entry.askedAgain ? "approved" : stateOf(entry) };
-    }
-  }
-  return undefined;
+function questionHash({ seq, connector, method, args, askedAgain }: LogEntry): string {
+  return sha256(`${seq}.${askedAgain} ${connector}.${method} ${args}`);
 }
 
 /** What a decision says about which question it is meant for. */
@@ -74,10 +71,4 @@ const MAY_BE_REPEATED =
 function wasDecided({ requiresApproval, state, askedAgain }: LogEntry): boolean {
   const timesAsked = (requiresApproval ? 1 : 0) + askedAgain;
   return timesAsked > (state === "pending" ? 1 : 0);
-}
-
-function stateOf({ state, order }: LogEntry): FoundQuestion["state"] {
-  if (state === "pending") return "waits";
-  // A call that ran and was rolled back has an answer; one that was rejected has none.
-  return state === "reverted" && order === null ? "rejected" : "approved";
 }

@@ -42,8 +42,7 @@ export class RestoredExecutions implements Feature {
       restored: () => this.#restoring,
       owns: () => false,
       pendingApprovals: () => [],
-      approveExecution: async (executionId) => noActions(executionId),
-      rejectExecution: async (executionId) => noActions(executionId)
+      decide: async (executionId) => noActions(executionId)
     };
   }
 

@@ -287,7 +287,8 @@ export class InspectedTurns {
   #later({ timeline, history }: FoundTurn, callIds: ReadonlySet<string>): (callId: string) => LaterDecision {
     const { messageId, requestId } = timeline;
     const decided = listDecidedApprovals(this.#services, { messageId, callIds });
-    const decisions = new Map(decided.map((one) => [one.callId, one]));
+    // Newest first: of several decisions over one call the newest is shown.
+    const decisions = new Map(decided.toReversed().map((one) => [one.callId, one]));
     const stored = new Map(callsOf(this.#message(messageId ?? undefined)).map((call) => [call.callId, call]));
     const deciders = new Map(history?.deciders?.map(({ callId, decidedBy }) => [callId, decidedBy]));
     const pending = approvals

@@ -2,78 +2,48 @@
 import {
   noActions,
   type ActionOutput,
-  type ApprovalDecision,
   type ApprovalSource,
+  type Decision,
   type PendingApproval
 } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
-import type { MaybePromise } from "../../util/maybe-promise.ts";
-import type { AnsweredQuestion, WaitingQuestion, WorkflowApprovals } from "./workflow-approvals.ts";
-
-type Decision = ApprovalDecision & { readonly reason?: string };
+import { describeDecision, isSameDecision } from "../approvals/decision-log.ts";
+import { notificationOf, type WaitingQuestion, type WorkflowApprovals } from "./workflow-approvals.ts";
 
 export function questionsSource(questions: WorkflowApprovals, agent: object): ApprovalSource {
-  const decide = async (executionId: string, decision: Decision & { readonly isApproved: boolean }) => {
-    const [asked] = questions.waiting(executionId);
-    if (asked) return decideQuestion({ questions, agent, asked }, decision);
-    const decided = questions.decided(executionId);
-    return decided ? decideAgain(agent, decided, decision) : noActions(executionId);
-  };
   return {
     get isInUse() {
       return questions.hasAny;
     },
     isLast: true,
-    owns: (executionId) => questions.waiting(executionId).length > 0 || questions.decided(executionId) !== undefined,
+    owns: (executionId) => questions.find(executionId) !== undefined,
     pendingApprovals: (executionId) => questions.waiting(executionId).map(approvalOf),
-    approveExecution: (executionId, decision) => decide(executionId, { ...decision, isApproved: true }),
-    rejectExecution: (executionId, decision) => decide(executionId, { ...decision, isApproved: false })
+    decide: (executionId, decision) => decideQuestion({ questions, agent, executionId }, decision)
   };
 }
 
 async function decideQuestion(
-  { questions, agent, asked }: { questions: WorkflowApprovals; agent: object; asked: WaitingQuestion },
-  { isApproved, reason, by, inputHash }: Decision & { readonly isApproved: boolean }
+  { questions, agent, executionId }: { questions: WorkflowApprovals; agent: object; executionId: string },
+  decision: Decision
 ): Promise<ActionOutput> {
-  const { executionId } = asked;
-  if (inputHash !== undefined && inputHash !== asked.inputHash) {
-    return refused(
-      executionId,
-      "Nothing was done: what waits for approval has another input than the one decided about."
-    );
-  }
-  const refusal = await questionRefusal(agent, asked, { isApproved, by });
-  if (refusal !== undefined) return refused(executionId, refusal);
-  const decision = { approved: isApproved, reason, by };
-  return questions.decide(asked, decision) ? decision : noActions(executionId);
-}
-
-/** The decision sent again, by the same person and over the same input, gets its first answer and does nothing. */
-async function decideAgain(
-  agent: object,
-  decided: AnsweredQuestion,
-  { isApproved, by, inputHash }: Decision & { readonly isApproved: boolean }
-): Promise<ActionOutput> {
-  const { executionId, decision } = decided;
-  const isSame = inputHash === decided.inputHash && isApproved === decision.approved && by === decision.by;
-  if (!isSame) return noActions(executionId);
-  const refusal = await questionRefusal(agent, decided, { isApproved, by });
-  return refusal === undefined ? decision : refused(executionId, refusal);
-}
-
-/** Why the caller may not decide this question; undefined: it may. */
-function questionRefusal(
-  agent: object,
-  asked: WaitingQuestion,
-  { isApproved, by }: { readonly isApproved: boolean; readonly by: string | undefined }
-): MaybePromise<string | undefined> {
-  return approvals.of(agent).refusal({
+  const asked = questions.find(executionId);
+  if (!asked) return noActions(executionId);
+  const { inputHash, isApproved, by = null } = decision;
+  if (inputHash !== undefined && inputHash !== asked.inputHash) return refused(executionId, OTHER_INPUT);
+  const refusal = await approvals.of(agent).refusal({
     ...approvalOf(asked),
-    decision: isApproved ? "approve" : "reject",
-    by: by ?? null,
-    grant: { allowed: true }
+    ...{ decision: isApproved ? "approve" : "reject", by, grant: { allowed: true } }
   });
+  if (refusal !== undefined) return refused(executionId, refusal);
+  if (questions.waiting(executionId).length > 0 && questions.decide(asked, decision)) return notificationOf(decision);
+  const first = questions.decisions.find(executionId);
+  if (first && isSameDecision(first, decision)) {
+    return { approved: isApproved, reason: first.reason ?? undefined, by: first.by ?? undefined };
+  }
+  return first ? refused(executionId, `Nothing was done: ${describeDecision(first)}.`) : noActions(executionId);
 }
+
+const OTHER_INPUT = "Nothing was done: what waits for approval has another input than the one decided about.";
 
 function refused(executionId: string, error: string): ActionOutput {
   return { status: "error", executionId, error };

@@ -3,6 +3,8 @@
 import { createHash } from "node:crypto";
 import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
+import type { Decision } from "../../feature/approval-contract.ts";
+import { DecisionLog } from "../approvals/decision-log.ts";
 import { canonicalJson, isObject, parseJson } from "../../util/json.ts";
 import type { PromptOutbox } from "./prompt-outbox.ts";
 
@@ -53,25 +55,22 @@ export interface ApprovalNotification {
   readonly by?: string;
 }
 
-export interface AnsweredQuestion extends WaitingQuestion {
-  readonly decision: ApprovalNotification;
-}
-
 interface ApprovalRow {
   readonly id: string;
   readonly question: string;
-  readonly decided_at: number | null;
 }
 
 export class WorkflowApprovals {
   readonly #table: TableSet;
   readonly #clock: Clock;
   readonly #outbox: PromptOutbox;
+  readonly decisions: DecisionLog;
 
   constructor({ sql, clock, outbox }: { sql: Sql; clock: Clock; outbox: PromptOutbox }) {
     this.#table = new TableSet(sql, APPROVAL_TABLES);
     this.#clock = clock;
     this.#outbox = outbox;
+    this.decisions = new DecisionLog({ sql, clock });
   }
 
   /** The same question again, as a step that is retried asks it, changes nothing. */
@@ -95,11 +94,17 @@ export class WorkflowApprovals {
 
   /** Those that wait, oldest first. */
   waiting(executionId?: string): WaitingQuestion[] {
-    const open = "SELECT id, question, decided_at FROM cf_workflow_approvals WHERE decided_at IS NULL";
-    const rows =
-      executionId === undefined
-        ? this.#table.all<ApprovalRow>(`${open} ORDER BY created_at, id`)
-        : this.#table.all<ApprovalRow>(`${open} AND id = ?`, executionId);
+    if (executionId === undefined) return this.#read("WHERE decided_at IS NULL ORDER BY created_at, id");
+    return this.#read("WHERE decided_at IS NULL AND id = ?", executionId);
+  }
+
+  /** A question that was asked, decided or not. */
+  find(executionId: string): WaitingQuestion | undefined {
+    return this.#read("WHERE id = ?", executionId)[0];
+  }
+
+  #read(rest: string, ...values: string[]): WaitingQuestion[] {
+    const rows = this.#table.all<ApprovalRow>(`SELECT id, question FROM cf_workflow_approvals ${rest}`, ...values);
     return rows.flatMap((row) => {
       const parsed = parseJson(row.question);
       if (!parsed.ok || !isObject(parsed.value)) return [];
@@ -109,29 +114,19 @@ export class WorkflowApprovals {
     });
   }
 
-  /** One that was decided, with the decision; undefined: it was not, or an earlier version kept no decision. */
-  decided(executionId: string): AnsweredQuestion | undefined {
-    const row = this.#table.one<ApprovalRow>(
-      "SELECT id, question, decided_at FROM cf_workflow_approvals WHERE id = ? AND decided_at IS NOT NULL",
-      executionId
-    );
-    const parsed = row && parseJson(row.question);
-    if (!parsed?.ok || !isObject(parsed.value) || !isObject(parsed.value["decision"])) return undefined;
-    // Written by `decide` only.
-    const question = parsed.value as object as WorkflowQuestion & { readonly decision: ApprovalNotification };
-    return { ...question, executionId, inputHash: hashOf(question.input) };
-  }
-
-  /** False: it is decided already. The decision is kept with the question, for a caller that sends it again. */
-  decide({ executionId, workflow }: WaitingQuestion, decision: ApprovalNotification): boolean {
+  /** False: it is decided already. */
+  decide(asked: WaitingQuestion, decision: Decision): boolean {
+    const { executionId, inputHash, workflow } = asked;
     return this.#table.transaction(() => {
       const { changed } = this.#table.change(
-        `UPDATE cf_workflow_approvals SET decided_at = ?, question = json_set(question, '$.decision', json(?))
-         WHERE id = ? AND decided_at IS NULL`,
-        ...[this.#clock.now(), JSON.stringify(decision), executionId]
+        "UPDATE cf_workflow_approvals SET decided_at = ? WHERE id = ? AND decided_at IS NULL",
+        ...[this.#clock.now(), executionId]
       );
       if (changed === 0) return false;
-      this.#outbox.send(workflow, { id: executionId, event: decision });
+      const name = workflow.stepName;
+      const call = { executionId, source: "workflow", name, callId: executionId, messageId: "", inputHash } as const;
+      this.decisions.add(call, decision);
+      this.#outbox.send(workflow, { id: executionId, event: notificationOf(decision) });
       return true;
     });
   }
@@ -140,6 +135,10 @@ export class WorkflowApprovals {
   withdraw(executionId: string): void {
     this.#table.change("DELETE FROM cf_workflow_approvals WHERE id = ? AND decided_at IS NULL", executionId);
   }
+}
+
+export function notificationOf({ isApproved, reason, by }: Decision): ApprovalNotification {
+  return { approved: isApproved, reason, by };
 }
 
 function hashOf(input: object): string {
