@@ -85,7 +85,7 @@ const RESERVED: readonly { pattern: RegExp; folders: readonly string[]; rule: st
   },
   {
     pattern: /^node:sqlite$/,
-    folders: ["src/testing/", "src/framework/migrate/", "src/framework/serve/", "src/framework/studio/"],
+    folders: ["src/testing/", "src/framework/migrate/", "src/framework/serve/", "src/framework/local-data/"],
     rule: "node-only",
     why: "only the test kit, its in-process host and commands that read local data run in Node"
   },

@@ -90,6 +90,10 @@ const waiting: InboxEntry = {
   risk: null,
   permissions: [],
   inputHash: "h",
+  seq: null,
+  mayHaveRun: false,
+  askedAt: null,
+  expiresAt: null,
   callId: "c1",
   isDecidable: true
 };

@@ -34,6 +34,7 @@ export interface InspectionDecision {
   readonly reason?: string;
   readonly by?: string;
   readonly inputHash?: string;
+  readonly seq?: number;
 }
 
 export interface CallPart {
@@ -117,7 +118,7 @@ async function change(request: Request, path: string, source: InspectionSource):
 }
 
 async function decide(body: Record<string, unknown>, source: InspectionSource): Promise<Response> {
-  const { id, decision, reason, by, inputHash } = body;
+  const { id, decision, reason, by, inputHash, seq } = body;
   if (typeof id !== "string" || (decision !== "approve" && decision !== "reject")) {
     return json({ error: 'Send { "id": "…", "decision": "approve" | "reject" }.' }, 400);
   }
@@ -126,7 +127,8 @@ async function decide(body: Record<string, unknown>, source: InspectionSource): 
     isApproved: decision === "approve",
     reason: typeof reason === "string" ? reason : undefined,
     by: typeof by === "string" ? by : undefined,
-    inputHash: typeof inputHash === "string" ? inputHash : undefined
+    inputHash: typeof inputHash === "string" ? inputHash : undefined,
+    seq: typeof seq === "number" ? seq : undefined
   });
   return refused === undefined ? json({ decided: true }) : json({ error: refused }, 409);
 }

@@ -30,6 +30,7 @@ import { isObject } from "../../util/json.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
 import { featureErrors } from "../../feature/errors.ts";
 import { listDecidedApprovals } from "../approvals/decided-approvals.ts";
+import { readWaitingRows } from "../approvals/waiting-rows.ts";
 import { inspectFile, inspectState } from "./inspection-state.ts";
 import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
 import type { ChatServices, TurnPreview } from "../../feature/services.ts";
@@ -131,7 +132,13 @@ export class ThinkInspection implements InspectionSource {
   }
 
   inbox(): InboxView {
-    return { approvals: this.#waiting(), decided: listDecidedApprovals(this.#services) };
+    const { sql } = this.#services;
+    const rows = new Map(readWaitingRows((query) => sql.all(query)).map((row) => [row.id, row]));
+    const waiting = this.#waiting().map((entry) => {
+      const { askedAt = null, expiresAt = null } = rows.get(entry.id) ?? {};
+      return { ...entry, askedAt, expiresAt };
+    });
+    return { approvals: waiting, decided: listDecidedApprovals(this.#services) };
   }
 
   state(): Promise<StateView> {
@@ -231,7 +238,7 @@ function whyTools({ merged }: TurnPreview, { records, history }: FoundTurn, time
   });
 }
 
-function approvalEntry({ executionId, source, descriptor, inputHash }: PendingApproval): InboxEntry {
+function approvalEntry({ executionId, source, descriptor, inputHash, seq, mayHaveRun }: PendingApproval): InboxEntry {
   const { action, summary, input, risk, permissions, toolCallId } = descriptor;
   return {
     id: executionId,
@@ -242,6 +249,10 @@ function approvalEntry({ executionId, source, descriptor, inputHash }: PendingAp
     risk: risk ?? null,
     permissions,
     inputHash: inputHash ?? null,
+    seq: seq ?? null,
+    mayHaveRun: mayHaveRun ?? false,
+    askedAt: null,
+    expiresAt: null,
     callId: toolCallId,
     isDecidable: true
   };

@@ -112,6 +112,10 @@ function inboxEntry(part: ToolPart): InboxEntry | undefined {
     risk: typeof risk === "string" ? risk : null,
     permissions: Array.isArray(permissions) ? permissions.map(String) : [],
     inputHash: null,
+    seq: null,
+    mayHaveRun: false,
+    askedAt: null,
+    expiresAt: null,
     callId: part.toolCallId,
     isDecidable: isAsked
   };

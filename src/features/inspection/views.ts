@@ -339,7 +339,16 @@ export interface InboxEntry {
   readonly input: ShownText;
   readonly risk: string | null;
   readonly permissions: readonly string[];
+  /** Which question it is: `decide` takes hash and number back, and then decides no other. */
   readonly inputHash: string | null;
+  /** Of a call inside executed code. */
+  readonly seq: number | null;
+  /** It was begun before and may have run. */
+  readonly mayHaveRun: boolean;
+  /** Null: not known. */
+  readonly askedAt: number | null;
+  /** Null: it waits for ever. */
+  readonly expiresAt: number | null;
   readonly callId: string | null;
   /** Whether `decide` can answer it; a client's result cannot come from here. */
   readonly isDecidable: boolean;

@@ -3,7 +3,7 @@
 // from what else is there: the log's index, its checksums, and the list of logs that the last run left behind.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readAgentName } from "./agent-name.ts";
+import { readAgentName } from "../local-data/agent-name.ts";
 import { OWN_FOLDER } from "./data-lock.ts";
 import { logProblem, readLog, readLogIndex, type LogIndex, type LogProblem } from "./wal-file.ts";
 
@@ -76,7 +76,7 @@ export function forgetOpenLogs(dataFolder: string): void {
 export function lostCommitsWarning(dataFolder: string, lost: readonly LostCommits[]): string | undefined {
   if (lost.length === 0) return undefined;
   const named = lost.slice(0, NAMED_OBJECTS).map(({ file, problem }) => {
-    const name = readAgentName(join(dataFolder, file), "as it is");
+    const name = readAgentName(join(dataFolder, file));
     return `${file}-wal${name === undefined ? "" : ` of the agent ${JSON.stringify(name)}`} is ${problem}`;
   });
   const more = lost.length > NAMED_OBJECTS ? `, and ${lost.length - NAMED_OBJECTS} more` : "";
