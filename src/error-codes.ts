@@ -167,6 +167,7 @@ export type ThinkErrorCode =
   | "script-unfinished"
   | "search-unsupported"
   | "serve-address"
+  | "serve-agent-list"
   | "serve-data-folder"
   | "serve-data-in-use"
   | "serve-gave-up"

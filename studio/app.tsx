@@ -14,6 +14,7 @@ import { clock, dateTime, duration, printable, turnMarkdown } from "./format.ts"
 import { Header } from "./header.tsx";
 import { Inbox } from "./inbox.tsx";
 import { Badge, Boundary, Empty, Loading, Text, useView, VirtualList, type Loaded } from "./parts.tsx";
+import { focusCard, ProjectInbox, useProjectInbox, type ProjectInboxState } from "./project-inbox.tsx";
 import { readRoute, routeHash, VIEWS, type Route } from "./route.ts";
 import { agentSource, type StudioConfig, type ViewSource } from "./source.ts";
 import { State } from "./state.tsx";
@@ -32,6 +33,7 @@ export function App({ config, start }: { config: StudioConfig; start: string }) 
   const live = useMemo(() => agentSource(route.at), [route.at]);
   const source = file ?? live;
   const { agent, error, version, refresh } = useAgent(source);
+  const project = useProjectInbox(config, route.view === "inbox" && !source.isFile);
   const turns = useTurns(source, version);
   const selected = route.turn ?? turns.list[0]?.turnId;
   useKeys({ route, go, turns: turns.list, selected });
@@ -40,7 +42,7 @@ export function App({ config, start }: { config: StudioConfig; start: string }) 
   }, [source]);
   return (
     <div className="app">
-      <Header {...{ config, route, go, source, agent, onFile: setFile }} />
+      <Header {...{ config, route, go, source, agent, onFile: setFile, project: project.view }} />
       {error && agent && (
         <p className="lost" role="status">
           {error} What is shown is from {clock(agent.now)}; Studio keeps asking.
@@ -48,7 +50,7 @@ export function App({ config, start }: { config: StudioConfig; start: string }) 
       )}
       <main>
         <div className="view" id="view" role="tabpanel" aria-labelledby={`tab-${route.view}`}>
-          {error && !agent && route.view !== "agents" ? (
+          {error && !agent && route.view !== "agents" && !(route.view === "inbox" && config.hasInbox) ? (
             <Empty title="Nothing to show">{error}</Empty>
           ) : (
             <Boundary of={`${source.isFile} ${source.address} ${route.view} ${selected}`}>
@@ -57,7 +59,7 @@ export function App({ config, start }: { config: StudioConfig; start: string }) 
                   <TurnList {...{ turns, selected, onSelect: (turn: string) => go({ ...route, turn }) }} />
                 </nav>
               )}
-              <Content {...{ config, route, go, source, selected, version, agent, refresh, turns }} />
+              <Content {...{ config, route, go, source, selected, version, agent, refresh, turns, project }} />
             </Boundary>
           )}
         </div>
@@ -179,6 +181,7 @@ function useKeys({
       const view = VIEWS[Number(event.key) - 1];
       if (view) go({ ...latest, view });
       if (event.key !== "j" && event.key !== "k") return;
+      if (latest.view === "inbox") return focusCard(event.key === "j" ? 1 : -1);
       const from = latest.turn ?? selected;
       const at = turns.findIndex(({ turnId }) => turnId === from) + (event.key === "j" ? 1 : -1);
       const turn = turns[at]?.turnId;
@@ -241,6 +244,7 @@ interface ContentProps {
   readonly agent: AgentView | undefined;
   readonly refresh: () => void;
   readonly turns: Turns;
+  readonly project: ProjectInboxState;
 }
 
 function Content(props: ContentProps) {
@@ -250,9 +254,21 @@ function Content(props: ContentProps) {
   switch (route.view) {
     case "inbox":
       return (
-        <View {...inbox} what="the inbox">
-          {(shown) => <Inbox inbox={shown} source={source} canWrite={config.canWrite} onDecided={refresh} />}
-        </View>
+        <InboxScopes isProject={config.hasInbox && !source.isFile} address={source.address}>
+          {(scope) =>
+            scope === "project" ? (
+              <ProjectInbox
+                inbox={props.project}
+                config={config}
+                onOpen={(at) => go({ at, view: "timeline", turn: undefined })}
+              />
+            ) : (
+              <View {...inbox} what="the inbox">
+                {(shown) => <Inbox inbox={shown} source={source} canWrite={config.canWrite} onDecided={refresh} />}
+              </View>
+            )
+          }
+        </InboxScopes>
       );
     case "state":
       return (
@@ -273,6 +289,38 @@ function Content(props: ContentProps) {
       if (!props.turns.isEmpty) return <div className="content" />;
       return <Empty title="No turns yet">{`The first one of ${source.address} will appear here by itself.`}</Empty>;
   }
+}
+
+/** Where what waits is known of all agents, those are shown first. */
+function InboxScopes({
+  isProject,
+  address,
+  children
+}: {
+  isProject: boolean;
+  address: string;
+  children: (scope: "project" | "agent") => ReactNode;
+}) {
+  const [chosen, setChosen] = useState<"project" | "agent">("project");
+  const scope = isProject ? chosen : "agent";
+  const scopes = [
+    { name: "project", label: "All agents" },
+    { name: "agent", label: address === "" ? "This agent" : `Only ${printable(address)}` }
+  ] as const;
+  return (
+    <div className="content">
+      {isProject && (
+        <p className="filters scopes" role="group" aria-label="Whose questions">
+          {scopes.map(({ name, label }) => (
+            <button key={name} aria-pressed={name === scope} onClick={() => setChosen(name)}>
+              {label}
+            </button>
+          ))}
+        </p>
+      )}
+      {children(scope)}
+    </div>
+  );
 }
 
 /** What was read, what went wrong, or that it takes a moment. */

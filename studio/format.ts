@@ -26,6 +26,16 @@ export function dateTime(at: number | null): string {
   return at === null ? "–" : new Date(at).toLocaleString([], { hourCycle: "h23" });
 }
 
+/** How long something is past, to its largest unit. */
+export function ago(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ago`;
+  return `${Math.floor(hours / 24)} days ago`;
+}
+
 export function tokens({ inputTokens, outputTokens }: StepUsage): string {
   if (inputTokens === null && outputTokens === null) return "–";
   return `${count(inputTokens ?? 0)} in · ${count(outputTokens ?? 0)} out`;

@@ -1,6 +1,8 @@
 // Which agent is looked at, the views, export and import, light and dark.
 import { useEffect, useState, type KeyboardEvent } from "react";
 import type { AgentView } from "../src/features/inspection/index.ts";
+import type { ProjectInboxView } from "../src/framework/studio/project-inbox.ts";
+import { countWaiting } from "./project-inbox.tsx";
 import { VIEWS, type Route, type ViewName } from "./route.ts";
 import { exportConversation, fileSource, parseConversation, type StudioConfig, type ViewSource } from "./source.ts";
 
@@ -11,9 +13,11 @@ interface HeaderProps {
   readonly source: ViewSource;
   readonly agent: AgentView | undefined;
   readonly onFile: (source: ViewSource | undefined) => void;
+  /** Undefined: not known, or not yet. */
+  readonly project: ProjectInboxView | undefined;
 }
 
-export function Header({ config, route, go, source, agent, onFile }: HeaderProps) {
+export function Header({ config, route, go, source, agent, onFile, project }: HeaderProps) {
   const [error, setError] = useState<string>();
   const open = async (file: File | undefined) => {
     setError(undefined);
@@ -28,7 +32,9 @@ export function Header({ config, route, go, source, agent, onFile }: HeaderProps
     <header className="top">
       <b className="brand">everthink Studio</b>
       <Address {...{ config, route, go, isFile: source.isFile }} />
-      <Tabs {...{ route, go, waiting: agent?.waitingApprovals ?? 0 }} />
+      <Tabs
+        {...{ route, go, waiting: project && !source.isFile ? countWaiting(project) : (agent?.waitingApprovals ?? 0) }}
+      />
       <span className="tools">
         {agent && agent.openTurns > 0 && <span className="live">live</span>}
         {!config.canWrite && (

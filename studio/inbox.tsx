@@ -2,7 +2,8 @@
 import { useState } from "react";
 import type { DecidedApproval, InboxEntry, InboxView } from "../src/features/inspection/index.ts";
 import { dateTime, deciderName, printable } from "./format.ts";
-import { Badge, Empty, Text } from "./parts.tsx";
+import { InboxCard, KINDS } from "./inbox-card.tsx";
+import { Badge, Empty } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
 interface InboxProps {
@@ -12,16 +13,9 @@ interface InboxProps {
   readonly onDecided: () => void;
 }
 
-const KINDS: Readonly<Record<InboxEntry["kind"], string>> = {
-  action: "parked action",
-  workflow: "workflow",
-  tool: "call of a turn",
-  client: "client's result"
-};
-
 export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
   const [chosen, setChosen] = useState("all");
-  const [name, setName] = useState(() => localStorage.getItem("studio-name") ?? "");
+  const [name, setName] = useDeciderName();
   const filters = filtersOf(inbox.approvals);
   // The last one of a filter may have been decided.
   const filter = filters.find(({ name }) => name === chosen) ?? filters[0];
@@ -43,32 +37,48 @@ export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
             {label} <small>{entries.length}</small>
           </button>
         ))}
-        {canDecide && (
-          <input
-            className="name"
-            aria-label="Your name, recorded with your decisions"
-            placeholder="Your name, recorded with decisions"
-            value={name}
-            onChange={({ target }) => {
-              setName(target.value);
-              localStorage.setItem("studio-name", target.value);
-            }}
-          />
-        )}
+        {canDecide && <DeciderName name={name} onChange={setName} />}
       </p>
       {shown.map((entry) => (
-        <Entry
+        <InboxCard
           // Code that waits again asks another question under the same id.
-          key={`${entry.id} ${entry.inputHash}`}
+          key={questionKey(entry)}
           entry={entry}
           source={source}
           canWrite={canDecide}
-          by={name.trim() || "Studio"}
+          by={name}
           onDecided={onDecided}
         />
       ))}
       <Decided decided={inbox.decided ?? []} />
     </div>
+  );
+}
+
+/** Code that waits again asks another question under the same id. */
+export function questionKey({ id, inputHash, seq }: InboxEntry): string {
+  return `${id} ${inputHash} ${seq ?? ""}`;
+}
+
+/** Kept in the browser. */
+export function useDeciderName(): [string, (name: string) => void] {
+  const [name, setName] = useState(() => localStorage.getItem("studio-name") ?? "");
+  const set = (next: string) => {
+    setName(next);
+    localStorage.setItem("studio-name", next);
+  };
+  return [name, set];
+}
+
+export function DeciderName({ name, onChange }: { name: string; onChange: (name: string) => void }) {
+  return (
+    <input
+      className="name"
+      aria-label="Your name, recorded with your decisions"
+      placeholder="Your name, recorded with decisions"
+      value={name}
+      onChange={({ target }) => onChange(target.value)}
+    />
   );
 }
 
@@ -96,7 +106,7 @@ function filtersOf(approvals: readonly InboxEntry[]): Filter[] {
 }
 
 /** Files of an earlier Studio have none. */
-function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
+export function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
   if (decided.length === 0) return null;
   return (
     <section className="decided">
@@ -116,70 +126,5 @@ function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
         ))}
       </ul>
     </section>
-  );
-}
-
-interface EntryProps extends Omit<InboxProps, "inbox"> {
-  readonly entry: InboxEntry;
-  readonly by: string;
-}
-
-function Entry({ entry, source, canWrite, by, onDecided }: EntryProps) {
-  const [reason, setReason] = useState("");
-  const [error, setError] = useState<string>();
-  const [isSending, setSending] = useState(false);
-  const decide = (decision: "approve" | "reject") => {
-    const { id, inputHash } = entry;
-    const body = { id, decision, by, ...(reason && { reason }), ...(inputHash && { inputHash }) };
-    setSending(true);
-    setError(undefined);
-    source.post("decide", body).then(onDecided, (failure: Error) => {
-      setError(failure.message);
-      setSending(false);
-    });
-  };
-  return (
-    <article className="card">
-      <header>
-        <Badge kind={entry.kind}>{KINDS[entry.kind]}</Badge>
-        <code>{entry.name}</code>
-        {entry.risk && <Badge kind={`risk-${entry.risk}`}>{entry.risk} risk</Badge>}
-        {entry.permissions.map((permission) => (
-          <Badge key={permission} kind="permission">
-            {permission}
-          </Badge>
-        ))}
-      </header>
-      <h3>{printable(entry.question)}</h3>
-      <Text value={entry.input} label="With this input" />
-      {entry.isDecidable && entry.input.isCut && (
-        <p className="error">
-          It is too long to be shown here to its end. Approve it where all of it can be read, such as{" "}
-          <code>everthink approve</code>.
-        </p>
-      )}
-      {entry.isDecidable && canWrite && (
-        <p className="actions">
-          <input
-            aria-label="Reason"
-            placeholder="Reason (optional)"
-            value={reason}
-            onChange={(event) => setReason(event.target.value)}
-          />
-          <button className="primary" disabled={isSending || entry.input.isCut} onClick={() => decide("approve")}>
-            Approve
-          </button>
-          <button className="danger" disabled={isSending} onClick={() => decide("reject")}>
-            Reject
-          </button>
-        </p>
-      )}
-      {entry.isDecidable && !canWrite && <p className="faint">Read-only: start Studio with --write to decide here.</p>}
-      {error && (
-        <p className="error" role="alert">
-          {error}
-        </p>
-      )}
-    </article>
   );
 }

@@ -35,6 +35,7 @@ function config(agent: string | null, instance: string | null) {
   return {
     target: { origin: "http://localhost", prefix: "agents", agent, instance },
     agents: AGENTS,
+    hasInbox: false,
     canWrite: false
   };
 }

@@ -10,6 +10,8 @@ import type {
   TurnWhy
 } from "../src/features/inspection/index.ts";
 
+import type { ProjectInboxView } from "../src/framework/studio/project-inbox.ts";
+
 export interface StudioConfig {
   readonly target: {
     readonly origin: string;
@@ -20,6 +22,8 @@ export interface StudioConfig {
   };
   readonly agents: readonly { readonly id: string; readonly label: string }[];
   readonly canWrite: boolean;
+  /** What waits over all agents of the project is known. */
+  readonly hasInbox: boolean;
 }
 
 /** One conversation as a file. */
@@ -58,6 +62,17 @@ export interface Instances {
 
 export async function readInstances(agent: string): Promise<Instances> {
   return (await (await fetch(`/__studio/instances.json?agent=${encodeURIComponent(agent)}`)).json()) as Instances;
+}
+
+/** Throws with what keeps the agents that wait from being listed. */
+export async function readProjectInbox(isFresh: boolean): Promise<ProjectInboxView> {
+  const init = { headers: { "X-Everthink-Studio": "1" } };
+  const response = await fetch(`/__studio/waiting.json${isFresh ? "?fresh" : ""}`, init).catch(() => {
+    throw new Error("Studio's server does not answer.");
+  });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return answer as ProjectInboxView;
+  throw new Error(messageOf(answer) ?? `Studio's server answered ${response.status}.`);
 }
 
 /** Agents that are looked through for an instance. */

@@ -21,6 +21,7 @@ const ADDRESSES: Readonly<Record<keyof InspectionSource, string>> = {
   why: "GET turns/<id>/why",
   call: "GET turns/<id>/calls/<call>?part=output&from=",
   inbox: "GET inbox",
+  waitingInput: "GET inbox/<id>?from=",
   state: "GET state",
   file: "GET file?path=",
   decide: "POST decide",

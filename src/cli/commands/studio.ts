@@ -7,6 +7,7 @@ import type { RoutedManifest } from "../../framework/server-entry/agent-path.ts"
 import type { CliContext } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { localManifest } from "../connect.ts";
+import { namedOf } from "../waiting.ts";
 import { agentSegment, originOf, queryOf, routePrefixSegments } from "../target.ts";
 
 const HIGHEST_PORT = 65_535;
@@ -35,19 +36,21 @@ export function studioArguments(
 ): StudioArguments {
   const [agent, instance] = parsed.positionals;
   const segment = agent === undefined ? undefined : agentSegment(manifest, agent);
+  const origin = originOf(parsed);
   const agents = manifest.agents.filter(({ kind }) => kind === "top-level");
   const offered = agents.map(({ id }) => id);
   // Another server than everthink dev keeps its objects elsewhere.
   const isDevelopment = parsed.text("url") === undefined && parsed.text("host") === undefined;
   return {
     project: isDevelopment ? { root, agents: agents.map(({ id, className }) => ({ id, className })) } : undefined,
+    named: namedOf(parsed, origin),
     agent: segment,
     agents: segment === undefined || offered.includes(segment) ? offered : [segment, ...offered],
     instance,
     port: wholeNumber(parsed, "port", { fallback: STUDIO_PORT, highest: HIGHEST_PORT }),
     canWrite: parsed.flag("write") ?? false,
     target: {
-      origin: originOf(parsed),
+      origin,
       prefix: routePrefixSegments(parsed, manifest),
       token: parsed.text("token") ?? environment[INSPECTION_VARIABLE],
       query: queryOf(parsed)

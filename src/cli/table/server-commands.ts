@@ -1,6 +1,6 @@
 // Commands that serve, and those about what is served.
 import type { CommandDefinition } from "../command-line.ts";
-import { CONNECTION_OPTIONS } from "./shared-options.ts";
+import { CONNECTION_OPTIONS, NAMED_AGENT_OPTIONS } from "./shared-options.ts";
 
 export const SERVE: CommandDefinition = {
   name: "serve",
@@ -96,6 +96,7 @@ export const STUDIO: CommandDefinition = {
       text: "sent as a bearer token; without it EVERTHINK_INSPECTION_KEY of the environment"
     },
     query: { ...CONNECTION_OPTIONS.query, text: "added to every request; may be repeated" },
+    ...NAMED_AGENT_OPTIONS,
     port: { value: "number", text: "4321, or the next free one of 20; 0 to 65535, 0 takes any" },
     write: { text: "lets the page decide over approvals and try turns again; otherwise it only reads" }
   },

@@ -6,6 +6,16 @@ export const PROJECT_OPTIONS = {
   "route-prefix": { value: "path", text: "the one of vite.config.ts, else /agents" }
 } as const satisfies OptionTable;
 
+/** Where what waits over all agents cannot be read from files of this machine. */
+export const NAMED_AGENT_OPTIONS = {
+  at: {
+    value: "agent/instance",
+    isRepeatable: true,
+    text: "asks this agent whether it waits, such as assistant/main or assistant/main/sub/critic/1; may be repeated"
+  },
+  "waiting-list": { value: "path", text: "of the server, answers a JSON list of such addresses; up to 1,000 are asked" }
+} as const satisfies OptionTable;
+
 export const CONNECTION_OPTIONS = {
   url: { value: "origin", text: "where the server is, such as https://app.example.com" },
   host: { value: "host:port", text: "localhost:5173, where everthink dev is" },

@@ -1,5 +1,5 @@
 // The inspection API over HTTP, below `…/inspect/v1/`. Who may ask is checked by the caller, before anything here runs.
-//   GET  agent, conversations, turns?before=&limit=, turns/<id>, turns/<id>/why, inbox, state, file?path=
+//   GET  agent, conversations, turns?before=&limit=, turns/<id>, turns/<id>/why, inbox, inbox/<id>?from=, state, file?path=
 //   GET  turns/<id>/calls/<call id>?part=input|output&from=   more of a long input or output
 //   POST decide, try
 import { readText } from "../../util/bytes.ts";
@@ -52,6 +52,8 @@ export interface InspectionSource {
   call(turnId: string, part: CallPart): ShownText | undefined;
   why(turnId: string): Promise<TurnWhy | undefined>;
   inbox(): InboxView;
+  /** More of the input of what waits. */
+  waitingInput(id: string, from: number): ShownText | undefined;
   state(): Promise<StateView>;
   file(path: string): Promise<FileView | undefined>;
   /** A sentence when it was refused. */
@@ -84,6 +86,9 @@ async function read(path: string, query: URLSearchParams, source: InspectionSour
     if (what === undefined) return found(source.turn(id));
     if (what === "why" && callId === undefined) return found(await source.why(id));
     return what === "calls" && callId !== undefined ? found(source.call(id, callPart(callId, query))) : notFound();
+  }
+  if (view === "inbox" && id !== undefined && what === undefined) {
+    return found(source.waitingInput(id, readCount(query.get("from"), 0)));
   }
   if (id !== undefined) return notFound();
   switch (view) {

@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { policyDecisions, purposeOf } from "./decisions.ts";
 import { historyWindow } from "./history-window.ts";
 import type { CallPart, InspectionDecision, InspectionSource } from "./inspect-http.ts";
-import { textOf, waitingCalls } from "./shown-messages.ts";
+import { textOf, waitingCalls, waitingPart } from "./shown-messages.ts";
 import { shownText } from "./shown-text.ts";
 import { changedHistory, modelName, RecordedResults, runFork, callPartsOf } from "./try-turn.ts";
 import {
@@ -139,6 +139,13 @@ export class ThinkInspection implements InspectionSource {
       return { ...entry, askedAt, expiresAt };
     });
     return { approvals: waiting, decided: listDecidedApprovals(this.#services) };
+  }
+
+  waitingInput(id: string, from: number): ShownText | undefined {
+    const [asked] = approvals.of(this.#services.agent).pending(id);
+    if (asked) return shownText(asked.descriptor.input, undefined, from);
+    const part = waitingPart(this.#services.transcript.messages().slice(-SEARCHED_MESSAGES), id);
+    return part && shownText(part.input ?? null, undefined, from);
   }
 
   state(): Promise<StateView> {

@@ -94,6 +94,12 @@ export function waitingCalls(messages: readonly UIMessage[]): InboxEntry[] {
   );
 }
 
+/** The call of an id that waits for a person. */
+export function waitingPart(messages: readonly UIMessage[], callId: string): ToolPart | undefined {
+  const parts = messages.flatMap((message) => message.parts.flatMap((part) => (isToolPart(part) ? [part] : [])));
+  return parts.findLast((part) => part.toolCallId === callId && inboxEntry(part) !== undefined);
+}
+
 function inboxEntry(part: ToolPart): InboxEntry | undefined {
   const isAsked = part.state === "approval-requested";
   const isClients = part.clientExecuted === true && part.state === "input-available";

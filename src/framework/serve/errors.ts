@@ -51,6 +51,11 @@ export const serveErrors = errorTable(ServeError, {
     message: `This project has workerd ${version}; everthink needs ${oldest} or newer.`,
     hint: "Install it: npm install workerd@latest"
   }),
+  AgentListError: (url: string, why: string) => ({
+    code: "serve-agent-list",
+    message: `The agents that wait cannot be read from ${url}: ${why}.`,
+    hint: 'It must answer 200 with a JSON list of addresses, such as ["assistant/main"].'
+  }),
   DataFolderError: (folder: string, reason: string) => ({
     code: "serve-data-folder",
     message: `The data folder ${folder} cannot be used: ${reason}.`,

@@ -56,6 +56,7 @@ test("everthink studio for an agent of the project lists its instances, so that 
       agent: "assistant",
       agents: ["assistant"],
       instance: undefined,
+      named: undefined,
       project: { root, agents },
       port: 0,
       canWrite: false

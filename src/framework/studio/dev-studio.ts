@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseVariables } from "../serve/variables.ts";
 import { type DevelopedProject, INSPECTION_VARIABLE } from "./studio-arguments.ts";
+import { developedAgents } from "../local-data/waiting-agents.ts";
 import { developedInstances } from "./local-instances.ts";
 import { newInspectionKey } from "./studio-command.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
@@ -51,6 +52,7 @@ export class DevStudio {
   }
 
   #start({ root, agents, canWrite }: DevelopedApp): Promise<RunningStudio> {
+    const local = developedAgents(root, agents);
     const shown = agents.map(({ id }) => ({ id, label: id }));
     return startStudio({
       // Built, this code is beside the page's folder.
@@ -65,7 +67,8 @@ export class DevStudio {
       instance: undefined,
       canWrite,
       port: STUDIO_PORT,
-      instances: developedInstances({ root, agents })
+      instances: developedInstances({ root, agents }),
+      waiting: () => local.waiting()
     });
   }
 }

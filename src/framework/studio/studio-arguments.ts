@@ -1,4 +1,5 @@
 // What Studio is asked to look at, and the variable that lets it in.
+import type { NamedAgentsInit } from "./named-agents.ts";
 import type { StudioTarget } from "./studio-server.ts";
 
 /** The variable by which a class without an authorizeInspection() of its own lets Studio in; see think/inspection.ts. */
@@ -25,6 +26,8 @@ export interface StudioArguments {
   readonly instance: string | undefined;
   /** Present when the target is the development server of a project on this machine: whose objects can be listed. */
   readonly project: DevelopedProject | undefined;
+  /** Agents that are asked whether they wait; undefined: those of the project, if its objects can be listed. */
+  readonly named: Omit<NamedAgentsInit, "token"> | undefined;
   readonly port: number;
   readonly canWrite: boolean;
 }

@@ -4,7 +4,9 @@ import { randomUUID } from "node:crypto";
 import { kebabCase } from "../../util/kebab.ts";
 import type { Binding } from "../serve/worker-manifest.ts";
 import { INSPECTION_VARIABLE, type StudioArguments } from "./studio-arguments.ts";
+import { developedAgents, LocalAgents, type WaitingAgents } from "../local-data/waiting-agents.ts";
 import { developedInstances, InstanceNames } from "./local-instances.ts";
+import { namedAgents } from "./named-agents.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
 
 export interface StudioPlace {
@@ -18,6 +20,7 @@ export interface StudioPlace {
 /** Returns when it was stopped. */
 export async function openStudio(options: StudioArguments, place: StudioPlace): Promise<void> {
   const { target, agent, instance, project, port, canWrite } = options;
+  const waiting = waitingOf(options);
   const studio = await startStudio({
     folder: place.folder,
     target: () => target,
@@ -26,11 +29,19 @@ export async function openStudio(options: StudioArguments, place: StudioPlace): 
     instance,
     canWrite,
     port,
-    ...(project && { instances: developedInstances(project) })
+    ...(project && { instances: developedInstances(project) }),
+    ...(waiting && { waiting })
   });
   place.say(`Studio: ${studio.url} looks at ${target.origin}${canWrite ? "" : " (read-only)"}; Ctrl-C stops it.`);
   if (!place.stop.aborted) await once(place.stop, "abort");
   await studio.close();
+}
+
+function waitingOf({ project, named, target }: StudioArguments): (() => Promise<WaitingAgents>) | undefined {
+  if (named) return () => namedAgents({ ...named, token: target.token });
+  if (!project) return undefined;
+  const local = developedAgents(project.root, project.agents);
+  return () => local.waiting();
 }
 
 /** A Durable Object class with the folder that workerd keeps its objects in. */
@@ -67,6 +78,12 @@ export class ServedStudio {
     const objects = this.bindings.flatMap((binding) => (binding.type === "object" ? [binding] : []));
     const agents = objects.map(({ name, className }) => ({ id: kebabCase(name), label: className }));
     const names = new InstanceNames();
+    const local = new LocalAgents(
+      // A class that is bound twice has its objects once.
+      agents
+        .filter(({ label }, index) => agents.findIndex((other) => other.label === label) === index)
+        .map(({ id, label }) => ({ agent: id, folders: () => this.#foldersOf(label) }))
+    );
     this.#running = await startStudio({
       folder,
       target: () => ({ origin, prefix: "agents", token: this.#key, query: {} }),
@@ -76,7 +93,8 @@ export class ServedStudio {
       instance: undefined,
       canWrite: this.#init.canWrite,
       port: STUDIO_PORT,
-      instances: (agent) => names.in(this.#foldersOf(agents.find(({ id }) => id === agent)?.label))
+      instances: (agent) => names.in(this.#foldersOf(agents.find(({ id }) => id === agent)?.label)),
+      waiting: () => local.waiting()
     });
     return this.#running.url;
   }

@@ -15,8 +15,10 @@ import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream";
 import { errorMessage } from "../../util/errors.ts";
 import { isLoopback } from "../../util/loopback.ts";
-import { serveErrors } from "../serve/errors.ts";
+import { ServeError, serveErrors } from "../serve/errors.ts";
+import type { WaitingAgents } from "../local-data/waiting-agents.ts";
 import type { LocalInstances } from "./local-instances.ts";
+import { ProjectInbox } from "./project-inbox.ts";
 
 export const STUDIO_PORT = 4321;
 /** Ports that are tried, one after the other. */
@@ -26,6 +28,7 @@ const STUDIO_HEADER = "x-everthink-studio";
 
 const CONFIG_PATH = "/__studio/config.json";
 const INSTANCES_PATH = "/__studio/instances.json";
+const WAITING_PATH = "/__studio/waiting.json";
 const PROXY = /^\/__studio\/agents\/((?:[^/?#]+\/){1,12}inspect\/v1\/[^#]*)$/;
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
@@ -50,6 +53,8 @@ export interface StudioOptions {
   readonly port: number;
   /** Of an agent of the list; without it, Studio knows none. */
   readonly instances?: (agent: string) => Promise<LocalInstances>;
+  /** Agents that wait, of the whole project; without it, Studio knows of the one that is shown only. */
+  readonly waiting?: () => Promise<WaitingAgents>;
 }
 
 export interface RunningStudio {
@@ -59,8 +64,10 @@ export interface RunningStudio {
 
 /** Throws an AddressError when none of the ports is free. */
 export async function startStudio(options: StudioOptions): Promise<RunningStudio> {
+  const { waiting, target } = options;
+  const inbox = waiting && new ProjectInbox(waiting, target);
   const server = createServer((request, response) => {
-    respond(request, response, options).catch((error: unknown) => {
+    respond(request, response, { ...options, inbox }).catch((error: unknown) => {
       console.error("Studio could not answer:", error);
       if (!response.headersSent) sendText(response, 500, "Internal Server Error");
       else response.destroy();
@@ -101,7 +108,11 @@ function noFreePort(error: unknown, { first, last }: { first: number; last: numb
   );
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, options: StudioOptions): Promise<void> {
+interface ServedOptions extends StudioOptions {
+  readonly inbox: ProjectInbox | undefined;
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, options: ServedOptions): Promise<void> {
   // A name of another site that leads to this machine must not get past the browser's rules that way.
   const host = request.headers.host ?? "";
   if (!URL.canParse(`http://${host}`) || !isLoopback(new URL(`http://${host}`).hostname)) {
@@ -110,6 +121,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
   const path = (request.url ?? "/").split("?")[0] ?? "/";
   if (path === CONFIG_PATH) return sendConfig(response, options);
   if (path === INSTANCES_PATH) return sendInstances(request, response, options);
+  if (path === WAITING_PATH) return sendWaiting(request, response, options.inbox);
   const proxied = PROXY.exec(request.url ?? "")?.[1];
   if (proxied !== undefined) return proxy(request, response, { path: proxied, options });
   if (path.startsWith("/__studio/")) return sendText(response, 404, "Not found");
@@ -118,9 +130,13 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
     : sendText(response, 405, "Method not allowed");
 }
 
-function sendConfig(response: ServerResponse, { target, agents, agent, instance, canWrite }: StudioOptions): void {
+function sendConfig(response: ServerResponse, options: ServedOptions): void {
+  const { target, agents, agent, instance, canWrite, inbox } = options;
   const { origin, prefix } = target();
-  const config = { target: { origin, prefix, agent: agent ?? null, instance: instance ?? null }, agents, canWrite };
+  const config = {
+    target: { origin, prefix, agent: agent ?? null, instance: instance ?? null },
+    ...{ agents, canWrite, hasInbox: inbox !== undefined }
+  };
   send(response, 200, { type: "application/json", body: JSON.stringify(config) });
 }
 
@@ -134,6 +150,24 @@ async function sendInstances(
   const agent = agents.find(({ id }) => id === asked);
   const known = agent && instances ? await instances(agent.id) : {};
   send(response, 200, { type: "application/json", body: JSON.stringify(known) });
+}
+
+/** Asks agents with the key: like a change, it is for the page only. */
+async function sendWaiting(
+  request: IncomingMessage,
+  response: ServerResponse,
+  inbox: ProjectInbox | undefined
+): Promise<void> {
+  if (request.method !== "GET") return sendError(response, 405, "Method not allowed");
+  if (request.headers[STUDIO_HEADER] !== "1") return sendError(response, 403, "Forbidden");
+  if (!inbox) return sendError(response, 404, "Not found");
+  const isFresh = new URL(request.url ?? "", "http://localhost").searchParams.has("fresh");
+  try {
+    send(response, 200, { type: "application/json", body: JSON.stringify(await inbox.read(isFresh)) });
+  } catch (error) {
+    if (!(error instanceof ServeError)) throw error;
+    sendError(response, 502, error.message);
+  }
 }
 
 /** A path of the page's files, of an unknown page (then it is the page), or one that leads elsewhere (404). */
