@@ -327,9 +327,9 @@ describe("start-up", () => {
 
   test("serve loads nothing of what the other commands need", () => {
     const loaded = [...loadedBy("cli/commands/serve.ts")];
-    const others = loaded.filter((file) => !/^(cli|framework\/(serve|studio)|util)\//.test(file));
-    // How alarms are spread, the parser of Wrangler's files, and time limits.
-    const own = ["host/process-alarms.ts", "host/deadline.ts"];
+    const others = loaded.filter((file) => !/^(cli|framework\/(serve|studio|local-data)|util)\//.test(file));
+    // How alarms are spread, the parser of Wrangler's files, and time limits; for Studio, what waits in the files of agents.
+    const own = ["host/process-alarms.ts", "host/deadline.ts", "host/path.ts", "features/approvals/waiting-rows.ts"];
     expect(others.toSorted()).toEqual([...own, "jsonc-parser"].toSorted());
     expect(loaded.filter((file) => file.startsWith("cli/commands/"))).toEqual(["cli/commands/serve.ts"]);
     expect(loaded).toContain("framework/serve/supervisor.ts");

@@ -13,7 +13,7 @@ import {
 } from "./takeover.ts";
 
 /** Raised with every change of a table that older builds cannot work with, together with a fixture database. */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 /** Until version 4 all migrations ran here; since then `tables` holds how many of its own each table has behind it. */
 const META_COLUMNS = { tables: "TEXT" };

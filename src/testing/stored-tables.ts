@@ -33,8 +33,10 @@ import { LEDGER_TABLES, PAUSE_TABLES } from "../features/actions/action-tables.t
 import { CLAIM_TABLES } from "../agent/tree/closed-conversations.ts";
 import { TASK_TABLES } from "../features/tasks/task-table.ts";
 import { ACTIVATION_TABLES } from "../features/skills/activations.ts";
+import { DECISION_TABLES } from "../features/approvals/decision-log.ts";
 import { WORK_TABLES } from "../work/work-table.ts";
 import { APPROVAL_TABLES } from "../features/workflows/workflow-approvals.ts";
+import { WORKFLOW_OUTBOX } from "../features/workflows/outbox-table.ts";
 import { SUBMISSION_TABLES } from "../features/submissions/submission-table.ts";
 import { CHAT_SDK_TABLES } from "../features/chat-sdk/state-store.ts";
 import { ASKED_TABLES } from "../features/messengers/approvals.ts";
@@ -43,6 +45,9 @@ import { INBOX_TABLES } from "../features/messengers/inbox.ts";
 import { MESSENGER_STATE_TABLES } from "../features/messengers/state.ts";
 import { CONFIG_TABLES } from "../agent/config.ts";
 import { IDEMPOTENCY_TABLES } from "../session/idempotency.ts";
+
+/** Tables of older builds that became items of durable work. */
+export const MOVED_TABLES = [WORKFLOW_OUTBOX];
 
 type Result = ReturnType<Database["run"]>;
 
@@ -54,6 +59,7 @@ export const ALL_TABLES = [
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
+  ...[DECISION_TABLES],
   ...[EXECUTION_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
   ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]
 ].flat();

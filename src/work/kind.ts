@@ -5,6 +5,7 @@
 //   a settled item is never run.
 // A claim is counted and stored before the run, so that work which kills the process is known as such. What a run reports is
 // taken only from the newest claim of its item.
+import type { ReplacedTable } from "../host/table-set.ts";
 import type { Backoff } from "../util/backoff.ts";
 import type { Result } from "../util/result.ts";
 
@@ -78,6 +79,8 @@ export type AfterDeath = "again" | "settle" | "park" | { readonly at: number };
 export interface WorkKind<Payload> {
   /** Stored with each item: never changed. */
   readonly name: string;
+  /** Tables of older builds whose rows are items of this kind now. Each move keeps the layout of cf_work that it was written for. */
+  readonly replaces?: readonly ReplacedTable[];
   readonly codec: Codec<Payload>;
   readonly retry: RetryPolicy;
   /** Of an item that has a policy of its own. */

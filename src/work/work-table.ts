@@ -5,10 +5,9 @@
 //   parked    none of them is
 // Each statement that leaves a state names it in its condition, so that whatever came first stands.
 import type { Sql } from "../host/ports.ts";
-import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import { TableSet, type ReplacedTable, type TableDefinition } from "../host/table-set.ts";
 import type { Retry, Troubled } from "./decide.ts";
-import type { WorkState } from "./kind.ts";
-import { MOVED_TABLES } from "./moved-tables.ts";
+import type { WorkKind, WorkState } from "./kind.ts";
 
 export const WORK_TABLES: readonly TableDefinition[] = [
   // Bound: by each kind, of what waits; of what is settled by the kind's retention. Deleted: then, and when it is cancelled.
@@ -37,10 +36,12 @@ export const WORK_TABLES: readonly TableDefinition[] = [
       "CREATE INDEX cf_work_lane ON cf_work (kind, lane, id) WHERE lane IS NOT NULL AND settled_at IS NULL",
       "CREATE INDEX cf_work_claimed ON cf_work (kind) WHERE claimed_at IS NOT NULL",
       "CREATE INDEX cf_work_settled ON cf_work (kind, settled_at) WHERE settled_at IS NOT NULL"
-    ],
-    replaces: MOVED_TABLES
+    ]
   }
 ];
+
+/** With the tables that became rows of a kind: the first use of the kind moves them. */
+const tablesOf = (replaces: readonly ReplacedTable[]) => WORK_TABLES.map((table) => ({ ...table, replaces }));
 
 export interface WorkRow extends Troubled {
   readonly id: number;
@@ -116,10 +117,10 @@ export class WorkTable {
   readonly #kind: string;
   readonly #hasLanes: boolean;
 
-  constructor(sql: Sql, { name, hasLanes = false }: { readonly name: string; readonly hasLanes?: boolean }) {
-    this.#table = new TableSet(sql, WORK_TABLES);
+  constructor(sql: Sql, { name, hasLanes, replaces }: Pick<WorkKind<never>, "name" | "hasLanes" | "replaces">) {
+    this.#table = new TableSet(sql, replaces ? tablesOf(replaces) : WORK_TABLES);
     this.#kind = name;
-    this.#hasLanes = hasLanes;
+    this.#hasLanes = hasLanes ?? false;
   }
 
   transaction<T>(work: () => T): T {

@@ -69,7 +69,7 @@ function waitingParts(message: UIMessage | undefined): ToolPart[] {
 
 function questionOf(messageId: string, part: ToolPart): PendingApproval {
   const { toolCallId, input, approval } = part;
-  const { descriptor } = askedInChat({ part, approved: true, by: undefined });
+  const { descriptor } = askedInChat({ part, messageId, approved: true, by: undefined });
   const isNamed = descriptor.summary !== descriptor.action;
   const summary = isNamed ? descriptor.summary : `May "${toolNameOf(part)}" be called with this input?`;
   // The input is JSON: it is read from a stored message.

@@ -11,6 +11,7 @@ import { err, ok } from "../../util/result.ts";
 import { SETTLED, type WorkItem } from "../../work/kind.ts";
 import { Work, type WorkHost } from "../../work/work.ts";
 import type { SubmissionEnd } from "../submissions/submission.ts";
+import { WORKFLOW_OUTBOX } from "./outbox-table.ts";
 import type { WorkflowPrompt } from "./workflow-prompt.ts";
 
 /** Bytes of an output that travel with the event; a larger one is fetched by the workflow. */
@@ -59,6 +60,7 @@ export class PromptOutbox {
     this.#host = host;
     this.work = new Work(host, {
       name: "workflow-notification",
+      replaces: [WORKFLOW_OUTBOX],
       codec: {
         encode: (notification) => notification,
         decode: (stored) => (isNotification(stored) ? ok(stored) : err("it names no workflow and event"))

@@ -1,9 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { memoryStorage } from "../host/memory-storage.test-support.ts";
-import { openSchema, tablesOf } from "../host/schema.ts";
-import { openSql } from "../host/sql.ts";
-import { WorkTable } from "./work-table.ts";
+import { memoryStorage } from "../../host/memory-storage.test-support.ts";
+import { openSchema, tablesOf } from "../../host/schema.ts";
+import { openSql } from "../../host/sql.ts";
+import { WorkTable } from "../../work/work-table.ts";
+import { WORKFLOW_OUTBOX } from "./outbox-table.ts";
+
+const KIND = { name: "workflow-notification", replaces: [WORKFLOW_OUTBOX] };
 
 /** As schema version 5 made it. */
 const OUTBOX = `CREATE TABLE cf_workflow_outbox (
@@ -28,7 +31,7 @@ test("notifications of an earlier layout, in every state, are waiting or settled
     ["given-up:e", "TRIAGE", "w4", "e", null, 7, null, 4_000, 4_500, "instance.not_found"],
     ["garbage:e", "TRIAGE", "w5", "e", "{", 0, 5_000, 5_000, null, null]
   ]);
-  const table = new WorkTable(sql, { name: "workflow-notification" });
+  const table = new WorkTable(sql, KIND);
   const stateOf = (key: string) => {
     const { dueAt, settledAt, claimedAt, failures, error, createdAt, payload } = table.find(key) ?? {};
     return [
@@ -67,5 +70,5 @@ test("notifications of an earlier layout, in every state, are waiting or settled
 
 test("an earlier layout without rows leaves nothing to do", () => {
   const sql = openWithOutbox([]);
-  expect(new WorkTable(sql, { name: "workflow-notification" }).nextDue()).toBeNull();
+  expect(new WorkTable(sql, KIND).nextDue()).toBeNull();
 });

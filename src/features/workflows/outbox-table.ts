@@ -1,5 +1,5 @@
-// The outbox of workflow notifications, until schema version 5. What it could not read it sent as null, and so does the
-// runner. Its layout is what was released: never change it.
+// The table of workflow notifications until schema version 5: its rows become items of durable work. What it could not read
+// it sent as null, and so does the runner. Its layout is what was released: never change it.
 import type { ReplacedTable } from "../../host/table-set.ts";
 
 export const WORKFLOW_OUTBOX: ReplacedTable = {
