@@ -1,5 +1,6 @@
 // A client's state of a conversation, and how each event changes it. Pure: no socket, no clock. Frames may come twice
 // and replays may start over; the same frame applied again changes nothing. What is shown is derived (view.ts).
+import type { AwaitedRetry } from "./retry.ts";
 import type { UIMessage } from "ai";
 import type { ToolPart } from "../model/tool-part.ts";
 import { assertNever } from "../util/assert-never.ts";
@@ -42,6 +43,8 @@ export interface ChatState {
   readonly recovering: { readonly requestId: string | undefined; readonly isStale: boolean } | undefined;
   /** The model of this request has said nothing since then, by the server's clock. */
   readonly silence: { readonly requestId: string; readonly sinceMs: number } | undefined;
+  /** The model of this request failed, and is asked again. */
+  readonly retry: { readonly requestId: string; readonly awaited: AwaitedRetry } | undefined;
   /** The last ends received, newest last. */
   readonly ends: readonly TurnEnd[];
   /** The last turn failed. */
@@ -74,6 +77,7 @@ export const INITIAL_CHAT: ChatState = {
   waitingFor: undefined,
   recovering: undefined,
   silence: undefined,
+  retry: undefined,
   ends: [],
   error: undefined,
   answers: new Map(),
@@ -115,6 +119,7 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
         recovering: state.recovering && { ...state.recovering, isStale: true },
         // Said again if it goes on.
         silence: undefined,
+        retry: undefined,
         driver: state.driver === "me" ? "me" : "found"
       };
     case "dropped":
@@ -185,10 +190,15 @@ function receive(state: ChatState, frame: ConversationFrame): ChatState {
       const { requestId, sinceMs } = frame;
       return hasEnded(state, requestId) ? state : { ...state, silence: { requestId, sinceMs } };
     }
+    case "retry": {
+      const { requestId, retry: awaited } = frame;
+      return hasEnded(state, requestId) ? state : { ...state, retry: { requestId, awaited } };
+    }
     case "recovering":
       return {
         ...state,
         silence: undefined,
+        retry: frame.isRecovering ? state.retry : undefined,
         recovering: frame.isRecovering ? { requestId: frame.requestId, isStale: false } : undefined
       };
     default:
@@ -196,9 +206,10 @@ function receive(state: ChatState, frame: ConversationFrame): ChatState {
   }
 }
 
-/** The silence of this request is over. */
+/** The silence or the pause of this request is over. */
 function spoken(state: ChatState, requestId: string): ChatState {
-  return state.silence?.requestId === requestId ? { ...state, silence: undefined } : state;
+  const ids = [state.silence?.requestId, state.retry?.requestId];
+  return ids.includes(requestId) ? { ...state, silence: undefined, retry: undefined } : state;
 }
 
 /** The question is open again, or shows what became of it. */
@@ -374,7 +385,7 @@ function drop(state: ChatState): ChatState {
 
 /** What was being streamed will not go on. How open requests ended, the server still has to say. */
 function foundIdle(state: ChatState): ChatState {
-  return { ...state, streams: {}, waitingFor: undefined, recovering: undefined, silence: undefined };
+  return { ...state, streams: {}, waitingFor: undefined, recovering: undefined, silence: undefined, retry: undefined };
 }
 
 /** Requests that are still open end by themselves: each gets its end from the server. */

@@ -1,5 +1,6 @@
 // The `cf_agent_*` protocol on the client: text from the server becomes one typed frame or none, and the client's
 // commands become text. The only module with the names of the wire. Never throws.
+import { readRetry, type AwaitedRetry } from "./retry.ts";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isChunk } from "../model/message-fold.ts";
 import { isObject, parseJson } from "../util/json.ts";
@@ -37,6 +38,8 @@ export type ConversationFrame =
   | { readonly type: "pending"; readonly requestId: string | undefined; readonly probeId: string | undefined }
   | { readonly type: "none"; readonly reason: string | undefined; readonly probeId: string | undefined }
   | { readonly type: "recovering"; readonly isRecovering: boolean; readonly requestId: string | undefined }
+  /** The request pauses until its model is asked again. */
+  | { readonly type: "retry"; readonly requestId: string; readonly retry: AwaitedRetry }
   /** The model of this request has said nothing since then. */
   | { readonly type: "silent"; readonly requestId: string; readonly sinceMs: number }
   | RefusedFrame;
@@ -113,6 +116,13 @@ const CHAT = new Map<string, (frame: Fields) => ConversationFrame | undefined>([
   [
     "cf_agent_chat_recovering",
     ({ recovering, id }) => ({ type: "recovering", isRecovering: recovering === true, requestId: textOf(id) })
+  ],
+  [
+    "cf_agent_chat_retry",
+    ({ id, retry: sent }) => {
+      const retry = readRetry(sent);
+      return typeof id === "string" && retry ? { type: "retry", requestId: id, retry } : undefined;
+    }
   ],
   [
     "cf_agent_chat_silent",

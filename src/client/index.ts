@@ -31,6 +31,7 @@ export {
 } from "./errors.ts";
 export type { AskedQuestion } from "./message-list.ts";
 export type { MessageInput } from "./requests.ts";
+export { describeRetry, type AwaitedRetry } from "./retry.ts";
 export type { ConnectionState, WebSocketClass, WebSocketLike } from "./socket.ts";
 export type { ClientSubmission } from "./submissions.ts";
 export type { Timers } from "./timers.ts";

@@ -1,5 +1,6 @@
 // What a client shows, derived from its state: the messages, one status, and what waits for the user or for this client.
 // Nothing here is stored, so nothing here can disagree with the state. Pure.
+import type { AwaitedRetry } from "./retry.ts";
 import type { UIMessage } from "ai";
 import { foldedMessage } from "../model/message-fold.ts";
 import { toolNameOf, type ToolPart } from "../model/tool-part.ts";
@@ -48,6 +49,8 @@ export interface ChatView {
    * thinking: this is no error. `stop()` ends the wait.
    */
   readonly silentSince: number | undefined;
+  /** Why the answer pauses, and when the model is asked again. `describeRetry` says it in a sentence. */
+  readonly retry: AwaitedRetry | undefined;
   readonly error: string | undefined;
   readonly pendingApprovals: readonly WaitingApproval[];
   readonly pendingToolCalls: readonly PendingToolCall[];
@@ -70,6 +73,7 @@ export function viewOf(state: ChatState): ChatView {
     status: statusOf(state, isWaiting),
     isRecovering: state.recovering !== undefined,
     silentSince: state.silence?.sinceMs,
+    retry: state.retry?.awaited,
     error: state.error,
     pendingApprovals,
     pendingToolCalls

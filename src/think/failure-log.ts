@@ -2,6 +2,7 @@
 // what to do about it. On by default, bounded, and never twice in full: a failure that repeats is named and not logged
 // again. Nothing of it reaches a client, but for `explain` in development. Keys that providers repeat in their errors
 // are blotted out.
+import type { AwaitedRetry } from "../turn/retry-policy.ts";
 import type { ContextOverflowOptions } from "../feature/settings.ts";
 import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailedAction } from "../feature/services.ts";
@@ -41,6 +42,14 @@ export class FailureLog {
     const { code, detail } = read(error, (thrown) => details(thrown, overflow));
     const head = `${this.#init.agent(error)}: a turn failed at stage "${context.stage}" (${code}${request})`;
     this.#log(head, `${context.stage} ${code}`, detail);
+  }
+
+  /** The model failed, and is asked again. */
+  retried(error: unknown, { requestId }: FailureContext, { attempt, of, inMs }: AwaitedRetry & { inMs: number }): void {
+    const when = `in ${Math.max(1, Math.round(inMs / 1_000))} s, attempt ${attempt} of ${of}`;
+    const request = requestId === undefined ? "" : ` (request ${cut(requestId, 100)})`;
+    const { detail } = read(error, whatHappened);
+    this.#log(`${this.#init.agent(error)}: the model is asked again ${when}${request}`, "retry", detail);
   }
 
   /** A tool threw. The turn goes on: the model reads the message of the error. */

@@ -1,6 +1,7 @@
 // The user's hooks, as the engine calls them: each with the turn's details, in the agent's context, and with the documented
 // consequence of a throw. Throws that must not reach the engine end here: those of `onChatError` and `classifyChatError`.
 // Throws of tool, step and chunk hooks are passed on to model/, which makes them a tool's error or logs them.
+import type { AwaitedRetry } from "../turn/retry-policy.ts";
 import { featureErrors } from "../feature/errors.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { UIMessage, UIMessageChunk } from "ai";
@@ -147,6 +148,10 @@ export class UserTurnHooks implements TurnHooks {
 
   logFailure(error: unknown, context: FailureContext): void {
     this.#log.turnFailed(error, context);
+  }
+
+  logRetry(error: unknown, context: FailureContext, retry: AwaitedRetry): void {
+    this.#log.retried(error, context, { ...retry, inMs: retry.at - this.#host.agent.clock.now() });
   }
 
   classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined {

@@ -11,7 +11,7 @@ import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer
 import { turnErrors } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { replayOf, type Replay } from "./replay.ts";
-import { recoveringSince } from "./retry-policy.ts";
+import { awaitedRetry, recoveringSince, type AwaitedRetry } from "./retry-policy.ts";
 import { TurnRunner } from "./runner.ts";
 import {
   abandonCalls,
@@ -38,6 +38,8 @@ export interface RecoveringTurn {
   readonly requestId: string;
   /** When that was first noticed. */
   readonly since: number;
+  /** It waits to ask the model again. */
+  readonly retry?: AwaitedRetry | undefined;
 }
 
 export class TurnEngine {
@@ -329,7 +331,7 @@ export class TurnEngine {
   recovering(): RecoveringTurn | undefined {
     for (const { fold, requestId } of this.#store.turns) {
       const since = recoveringSince(fold);
-      if (since !== undefined) return { requestId, since };
+      if (since !== undefined) return { requestId, since, retry: awaitedRetry(fold) };
     }
     return undefined;
   }

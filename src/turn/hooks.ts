@@ -14,7 +14,7 @@ import type {
 } from "../model/index.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
-import type { ExhaustionReason } from "./retry-policy.ts";
+import type { AwaitedRetry, ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import type { RecordedGrant, TurnOutcome, TurnView } from "./turn.ts";
 
@@ -115,6 +115,8 @@ export interface TurnHooks {
   describeFailure(error: unknown, context: FailureContext): string;
   /** Tells the operator of a failure that `describeFailure` is not asked about. Never throws. */
   logFailure?(error: unknown, context: FailureContext): void;
+  /** Tells the operator of a failure after which the model is asked again. Never throws. */
+  logRetry?(error: unknown, context: FailureContext, retry: AwaitedRetry): void;
   /** What kind of failure the user takes this for. Never throws. */
   classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined;
   /** Whether a file of the prompt is what the model failed on. Never throws. */

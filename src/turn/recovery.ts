@@ -23,6 +23,7 @@ import {
   isHandover,
   OUT_OF_MEMORY,
   pauseAfterDeath,
+  awaitedRetry,
   recoveringSince,
   type Budget,
   type ExhaustionReason,
@@ -338,6 +339,13 @@ export function retryAfter(
   return retryAt === undefined
     ? undefined
     : { error: { code, message: "The model could not answer; it is asked again." }, retryAt };
+}
+
+/** Tells the operator that the model is asked again, and when. */
+export function logRetry({ init }: TurnStore, turn: Turn, error: unknown): void {
+  const retry = turn.isOpen ? awaitedRetry(turn.fold) : undefined;
+  const context = { requestId: turn.requestId, stage: "stream", messagesPersisted: true, turn: turn.view() } as const;
+  if (retry) init.hooks.logRetry?.(error, context, retry);
 }
 
 /** When the provider is asked again; undefined: this failure or silence is one too many. */

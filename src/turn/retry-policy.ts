@@ -179,6 +179,35 @@ export function areTooMany({ inARow, inAll, longSilences }: FailureCount): boole
   return inARow >= FAILURES_IN_A_ROW || inAll >= FAILURES_IN_ALL || longSilences >= LONG_SILENCES_IN_A_ROW;
 }
 
+/** A pause before the model is asked again, as clients are shown it: nothing in it is the provider's word. */
+export interface AwaitedRetry {
+  readonly reason: "rate-limit" | "provider" | "silence" | "server";
+  /** Which attempt comes, counted since the last finished step, and how many there may be. */
+  readonly attempt: number;
+  readonly of: number;
+  /** In epoch milliseconds. */
+  readonly at: number;
+}
+
+/** Undefined: no attempt waits because of a failure or a silence of the provider. */
+export function awaitedRetry({ attempts }: Pick<TurnFold, "attempts">): AwaitedRetry | undefined {
+  const last = attempts.at(-1);
+  if (!last || last.retryAt === null || !isProviderFailure(last)) return undefined;
+  const { inARow, inAll, longSilences } = countFailures(attempts);
+  const left = Math.min(
+    FAILURES_IN_A_ROW - inARow,
+    FAILURES_IN_ALL - inAll,
+    longSilences > 0 ? LONG_SILENCES_IN_A_ROW - longSilences : Infinity
+  );
+  return { reason: reasonOf(last), attempt: inARow + 1, of: inARow + left, at: last.retryAt };
+}
+
+function reasonOf({ end, errorCode }: AttemptView): AwaitedRetry["reason"] {
+  if (end === "stalled") return "silence";
+  if (errorCode === "rate_limit") return "rate-limit";
+  return errorCode === "platform" || errorCode === OUT_OF_MEMORY ? "server" : "provider";
+}
+
 function isProviderFailure({ end, errorCode }: AttemptView): boolean {
   return end === "stalled" || (end === "failed" && errorCode !== RECOVERY_HOOK_FAILED);
 }

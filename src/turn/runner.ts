@@ -25,6 +25,7 @@ import {
   mayGoOn,
   noteDeath,
   readInterrupted,
+  logRetry,
   retryAfter,
   retryTime,
   shorten,
@@ -302,6 +303,7 @@ export class TurnRunner {
       // After one silence too many the turn is given up at once.
       retryAt: retryTime(this.#store, turn, { stream: tried.stream, isLongSilence }) ?? null
     });
+    logRetry(this.#store, turn, error);
   }
 
   async #failed(
@@ -320,7 +322,10 @@ export class TurnRunner {
     }
     if (!turn.isOpen) return this.#store.forget(turn);
     const retry = retryAfter(this.#store, turn, { error, classification, stream });
-    if (retry) return this.#handOver(turn, tried, { reason: "failed", ...retry });
+    if (retry) {
+      this.#handOver(turn, tried, { reason: "failed", ...retry });
+      return logRetry(this.#store, turn, error);
+    }
     const isRecoveryOwn = stage === "turn" && found !== undefined && !found.isHandover;
     if (!isRecoveryOwn) return this.#fail(turn, { error, stage, tried, classification });
     turn.failure ??= { error };

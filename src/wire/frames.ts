@@ -1,5 +1,6 @@
 // Server to client: every chat frame as text. Optional fields are left out rather than sent empty, because clients test
 // whether a field is present: JSON has none for `undefined`. Fields that only newer clients read are sent to all: older ones ignore them.
+import type { AwaitedRetry } from "../turn/retry-policy.ts";
 import type { UIMessage } from "ai";
 
 export type WireOutcome = "completed" | "error" | "aborted" | "skipped" | "recovering";
@@ -91,6 +92,9 @@ export const chatFrames = {
 
   /** A status, not an error: the model of this request has said nothing since then. Older clients do not know the frame. */
   silent: (id: string, sinceMs: number) => JSON.stringify({ type: "cf_agent_chat_silent", id, since: sinceMs }),
+
+  /** Why this request pauses, and when its model is asked again. Older clients do not know the frame. */
+  retry: (id: string, retry: AwaitedRetry) => JSON.stringify({ type: "cf_agent_chat_retry", id, retry }),
 
   recovering: (recovering: boolean, id?: string) => JSON.stringify({ type: "cf_agent_chat_recovering", recovering, id })
 };

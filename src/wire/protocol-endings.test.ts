@@ -188,7 +188,7 @@ describe("recovery", () => {
     a.take();
     offered.take();
     await chat.lose();
-    expect(a.takeTypes()).toEqual(["recovering"]);
+    expect(a.takeTypes()).toEqual(["recovering", "retry"]);
     expect(offered.take()).toEqual([]);
     await chat.answer("y");
     for (const socket of [a, offered]) {

@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import type { Clock } from "../host/ports.ts";
 import type { Emit } from "../observe/events.ts";
 import type { MessageTrace } from "../session/message-changes.ts";
-import type { TurnEngine } from "../turn/engine.ts";
+import type { RecoveringTurn, TurnEngine } from "../turn/engine.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
@@ -61,6 +61,8 @@ export class ChatProtocol implements TurnListener {
   #hasWarnedOfPush = false;
   /** What clients were last sent about recovery. An earlier process has notified them of a turn it was recovering. */
   #showsRecovery: boolean;
+  /** The time of the pause that clients were last shown. */
+  #retryShown: number | undefined;
 
   constructor(init: ChatProtocolInit) {
     this.#init = init;
@@ -75,7 +77,7 @@ export class ChatProtocol implements TurnListener {
   connected(socket: ChatSocket): void {
     const view = this.#clients.of(socket);
     if (this.#handshake.connected(view)) this.#sendRecovery(view);
-    this.#sendSilence(view);
+    this.#sendPause(view);
   }
 
   #sendRecovery(view: ClientView): void {
@@ -84,10 +86,12 @@ export class ChatProtocol implements TurnListener {
     this.#clients.send(view, chatFrames.recovering(true, recovering.requestId));
   }
 
-  /** To a client that was not there when it was reported. */
-  #sendSilence(view: ClientView): void {
+  /** To a client that was not there when the silence or the pause was reported. */
+  #sendPause(view: ClientView): void {
     const silent = this.#init.turns.silent();
     if (silent) this.#clients.send(view, chatFrames.silent(silent.turn.requestId, silent.sinceMs));
+    const { requestId = "", retry } = this.#init.turns.recovering() ?? {};
+    if (retry && retry.at > this.#init.clock.now()) this.#clients.send(view, chatFrames.retry(requestId, retry));
   }
 
   disconnected(socket: ChatSocket): void {
@@ -136,7 +140,7 @@ export class ChatProtocol implements TurnListener {
         return this.#handshake.asked(view, command.probeId);
       case "resume-ack":
         this.#handshake.acknowledged(view, command.requestId);
-        return this.#sendSilence(view);
+        return this.#sendPause(view);
       case "ignored":
         return console.warn(`Ignored ${command.reason}.`);
       default:
@@ -153,6 +157,8 @@ export class ChatProtocol implements TurnListener {
   /** The request goes on: its stream stays open, and clients are shown why it pauses. */
   interrupted(): void {
     this.#refreshRecovery();
+    const turn = this.#init.turns.recovering();
+    if (turn) this.#showRetry(turn);
   }
 
   /**
@@ -380,6 +386,14 @@ export class ChatProtocol implements TurnListener {
     if (command.type === "request" || command.type === "malformed-request") {
       this.#refuseRequest(view, command.requestId, wireErrors.ForbiddenFrameError());
     } else if (command.type !== "cancel") this.#clients.sendSnapshot([view]);
+  }
+
+  /** One frame per pause; the next chunk, or the end of the recovery, ends it. */
+  #showRetry({ requestId, retry }: RecoveringTurn): void {
+    if (!retry || retry.at === this.#retryShown) return;
+    this.#retryShown = retry.at;
+    const recipients = this.#clients.all().filter((view) => view.offered === undefined);
+    this.#clients.sendAll(recipients, () => chatFrames.retry(requestId, retry));
   }
 
   /** Derived from the open turns; one frame per change. */

@@ -13,7 +13,7 @@ import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
 import { messageText, printable, wholeJson } from "../message-text.ts";
 import { withProgress } from "../progress.ts";
-import { sayWhenSilent } from "../silence-notice.ts";
+import { sayPauses } from "../pause-notice.ts";
 import { connectionWords, shellWord } from "../target.ts";
 import { decided, isBusy, settled } from "../turn-end.ts";
 
@@ -52,7 +52,7 @@ async function sendOnce(
   const printer = new AnswerPrinter(context.stream);
   printer.skip(client.getSnapshot().messages);
   const leave = isJson ? () => {} : client.subscribe(() => printer.show(client.getSnapshot().messages));
-  const leaveSilence = sayWhenSilent(client, (line) => context.note(line));
+  const leaveSilence = sayPauses(client, (line) => context.note(line));
   const stop = () => void client.stop();
   context.signal.addEventListener("abort", stop, { once: true });
   const { outcome, error } = await client.send(message);
@@ -101,7 +101,7 @@ export async function converse(
   }
   printer.skip(messages);
   const leave = client.subscribe(() => printer.show(client.getSnapshot().messages));
-  const leaveSilence = sayWhenSilent(client, (line) => {
+  const leaveSilence = sayPauses(client, (line) => {
     printer.endLine();
     write(`${paint("dim", line)}\n`);
   });

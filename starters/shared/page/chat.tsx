@@ -1,5 +1,5 @@
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
-import type { WaitingApproval } from "everthink/client";
+import { describeRetry, type WaitingApproval } from "everthink/client";
 import { useThink } from "everthink/react";
 import { useEffect, useRef } from "react";
 
@@ -10,11 +10,22 @@ interface ChatProps {
 }
 
 export function Chat({ name, greeting, suggestions }: ChatProps) {
-  const { messages, status, error, connectionError, silentSince, pendingApprovals, send, stop, approve, reject } =
-    useThink({
-      agent: "assistant",
-      name
-    });
+  const {
+    messages,
+    status,
+    error,
+    connectionError,
+    silentSince,
+    retry,
+    pendingApprovals,
+    send,
+    stop,
+    approve,
+    reject
+  } = useThink({
+    agent: "assistant",
+    name
+  });
   const end = useRef<HTMLDivElement>(null);
   // With braces: React would call what scrollIntoView returns, in newer browsers a Promise, when the effect ends.
   useEffect(() => {
@@ -40,7 +51,13 @@ export function Chat({ name, greeting, suggestions }: ChatProps) {
         {pendingApprovals.map((asked) => (
           <Approval key={asked.callId} asked={asked} approve={approve} reject={reject} />
         ))}
-        {status === "recovering" && <p className="note">Interrupted; it goes on in a moment.</p>}
+        {retry ? (
+          <p className="note" role="status">
+            {describeRetry(retry)}
+          </p>
+        ) : (
+          status === "recovering" && <p className="note">Interrupted; it goes on in a moment.</p>
+        )}
         {silentSince !== undefined && <Silence since={silentSince} stop={stop} />}
         <p role="alert">{connectionError ?? error}</p>
         <div ref={end} />

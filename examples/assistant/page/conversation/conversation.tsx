@@ -35,7 +35,7 @@ interface ConversationProps {
 export function Conversation(props: ConversationProps) {
   const { id, title, hasPlug, panel, onShowConversations, onReconnect } = props;
   const chat = useConversation(id, panel.isOpen);
-  const { messages, status, connection, interruption, silentSince, error, versions, actions } = chat;
+  const { messages, status, connection, interruption, silentSince, retry, error, versions, actions } = chat;
   const { story, pullPlug } = chat.plug;
   const model = chat.state?.model;
   const { team, openRun, close } = useTeam(chat.agentRuns, panel);
@@ -73,7 +73,7 @@ export function Conversation(props: ConversationProps) {
         <DecisionsContext value={chat.decisions}>
           <TeamContext value={team}>
             <Log
-              {...{ messages, status, connection, interruption, silentSince, error, versions, actions, stick }}
+              {...{ messages, status, connection, interruption, silentSince, retry, error, versions, actions, stick }}
               onStop={actions.stop}
               onRetry={actions.retry}
               empty={

@@ -1,11 +1,12 @@
 // The conversation as it is shown: messages, the answer being written, what went wrong, and the way back to the end.
 import type { ReactNode } from "react";
 import type { UIMessage } from "ai";
-import type { ConnectionState, Status } from "everthink/client";
+import type { AwaitedRetry, ConnectionState, Status } from "everthink/client";
 import { Icon } from "../icons.tsx";
 import { AssistantMessage } from "./assistant-message.tsx";
 import type { MessageActions } from "./message-actions.ts";
 import { RecoveringLine } from "./recovering-line.tsx";
+import { RetryLine } from "./retry-line.tsx";
 import { SilenceLine } from "./silence-line.tsx";
 import { TurnError } from "./turn-error.tsx";
 import type { Interruption } from "./use-interruption.ts";
@@ -21,6 +22,8 @@ interface LogProps {
   interruption: Interruption | undefined;
   /** The model has said nothing since then. */
   silentSince: number | undefined;
+  /** The model failed, and is asked again. */
+  retry: AwaitedRetry | undefined;
   error: string | undefined;
   versions: Versions;
   actions: MessageActions;
@@ -32,12 +35,13 @@ interface LogProps {
 }
 
 export function Log(props: LogProps) {
-  const { messages, status, connection, interruption, silentSince } = props;
+  const { messages, status, connection, interruption, silentSince, retry } = props;
   const { error, versions, actions, stick, onStop, onRetry, empty } = props;
   const live = useLiveAnswer(messages, status);
   const busy = isBusy(status);
   const silence = silentSince !== undefined && <SilenceLine since={silentSince} onStop={onStop} />;
-  const line = interruption ? <RecoveringLine {...interruption} /> : silence || undefined;
+  const interrupted = interruption && <RecoveringLine {...interruption} />;
+  const line = retry ? <RetryLine retry={retry} onStop={onStop} /> : (interrupted ?? (silence || undefined));
   const show = (message: UIMessage, index: number): ReactNode => {
     const shared = { message, versions: versions[message.id], isConversationBusy: busy, actions };
     if (message.role === "user")
