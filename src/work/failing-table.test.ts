@@ -18,27 +18,29 @@ function open() {
   openSchema(sql);
   const state = { now: 1_000, rearms: 0 };
   const ran: string[] = [];
-  const work = new Work<string>(
-    {
-      sql,
-      clock: { now: () => state.now, sleep: async () => undefined },
-      quarantine: () => undefined,
-      inAgent: (task) => task(),
-      background: (task) => void task.catch(() => undefined),
-      rearm: () => void (state.rearms += 1)
-    },
-    {
-      name: "letters",
-      codec: { encode: (text) => text, decode: (stored) => ok(String(stored)) },
-      retry: { backoff: { baseMs: 100, maxMs: 1_000 } },
-      concurrency: 3,
-      retentionMs: 0,
-      run: async ({ payload }) => {
-        ran.push(payload);
-        return SETTLED;
+  const opened = () =>
+    new Work<string>(
+      {
+        sql,
+        clock: { now: () => state.now, sleep: async () => undefined },
+        quarantine: () => undefined,
+        inAgent: (task) => task(),
+        background: (task) => void task.catch(() => undefined),
+        rearm: () => void (state.rearms += 1)
+      },
+      {
+        name: "letters",
+        codec: { encode: (text) => text, decode: (stored) => ok(String(stored)) },
+        retry: { backoff: { baseMs: 100, maxMs: 1_000 } },
+        concurrency: 3,
+        retentionMs: 0,
+        run: async ({ payload }) => {
+          ran.push(payload);
+          return SETTLED;
+        }
       }
-    }
-  );
+    );
+  const work = opened();
   work.start();
   work.ready();
   // The table is there before its disk is full.
@@ -48,7 +50,7 @@ function open() {
       `CREATE TRIGGER full_disk BEFORE ${on} ON cf_work BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`
     );
   const empty = () => sql.run("DROP TRIGGER full_disk");
-  return { work, state, ran, fill, empty };
+  return { work, open: opened, sql, state, ran, fill, empty };
 }
 
 test("an item that the table does not take is added by a later wake, once", async () => {
@@ -92,6 +94,22 @@ test("a run whose end the table does not take is made again, in the same process
   }
   expect(work.state("a")).toBeUndefined();
   expect(ran).toEqual(["first", "words", "words", "words"]);
+});
+
+test("a start that cannot write takes up what its process left when the table works again, and fails nothing else", async () => {
+  const { sql, state, ran, fill, empty, open: opened } = open();
+  sql.run("UPDATE cf_work SET due_at = NULL, claimed_at = 1, claim = 1, starts = 1 WHERE key = 'first'");
+  fill("UPDATE");
+  const next = opened();
+  next.start();
+  next.ready();
+  await next.runDue();
+  expect([ran, next.state("first")]).toEqual([[], "claimed"]);
+  empty();
+  state.now = next.nextWake() ?? 0;
+  await next.runDue();
+  await next.idle();
+  expect([ran, next.state("first")]).toEqual([["first"], undefined]);
 });
 
 test("a held item can be cancelled, and is not stored when the agent is being destroyed", async () => {

@@ -214,8 +214,19 @@ export class Work<Payload> {
 
   // ── The life of the agent ──
 
-  /** Takes up what is claimed and does not run: its process died, or the platform ended it. What is due runs from `ready` on. */
+  /**
+   * Takes up what is claimed and does not run: its process died, or the platform ended it. What is due runs from `ready` on. Of a
+   * table that fails it is taken up by a later wake.
+   */
   start(): void {
+    try {
+      this.#takeUp();
+    } catch (error) {
+      this.#tableFailed(error);
+    }
+  }
+
+  #takeUp(): void {
     this.#table.transaction(() => {
       for (const row of this.#table.claimed()) if (!this.#runs.has(row.key)) this.#afterDeath(row);
     });
@@ -316,7 +327,7 @@ export class Work<Payload> {
   /** Adds what the table did not take. A run whose end it did not take ended unnoticed, as in a process that died. */
   #mend(): void {
     if (!this.#hasFailed || this.#host.clock.now() < this.#pausedUntil) return;
-    this.start();
+    this.#takeUp();
     this.#hasFailed = false;
     for (const item of [...this.#held.values()]) this.addOrHold(item);
   }
