@@ -1,6 +1,19 @@
 // What stays known of submissions, until when, and what they cost.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Clerk, clerkOf, echo, eventsOf, gatedAt, open, said, scene, statusOf, submitted } from "./submissions-kit.ts";
+import { createTestHost } from "../../src/testing/index.ts";
+import {
+  Clerk,
+  clerkOf,
+  echo,
+  eventsOf,
+  gatedAt,
+  open,
+  Quiet,
+  said,
+  scene,
+  statusOf,
+  submitted
+} from "./submissions-kit.ts";
 import { user } from "../kit/messages.ts";
 import { sendChat } from "../kit/frames.ts";
 
@@ -135,8 +148,9 @@ test("the journal has the turns of submissions in order, from any place, also pa
 
 describe("cost", () => {
   test("a submission writes one row more than a chat turn; its key, one more", async () => {
-    const host = open();
-    const agent = await clerkOf(host);
+    open();
+    const host = createTestHost({ agents: { Quiet } });
+    const agent = await host.get(Quiet, "a");
     await agent.submitText("warm up", { idempotencyKey: "w" });
     await host.idle();
     const written = async (work: () => Promise<unknown>) => {
@@ -145,7 +159,7 @@ describe("cost", () => {
       await host.idle();
       return host.counts.rowsWritten - before;
     };
-    const socket = await host.connect("/agents/clerk/a");
+    const socket = await host.connect("/agents/quiet/a");
     await host.idle();
     const chat = await written(async () => {
       sendChat(socket, "chat", [user("u-chat", "chat")]);
@@ -153,6 +167,7 @@ describe("cost", () => {
     expect(chat).toBe(7);
     expect(await written(() => agent.submitText("two"))).toBe(8);
     expect(await written(() => agent.submitText("three", { idempotencyKey: "k" }))).toBe(9);
+    expect(host.sql(Quiet, "a", "SELECT name FROM sqlite_master WHERE name = 'cf_work'")).toEqual([]);
   });
 
   test("a list reads the rows that it returns, and a client that connects is sent the newest twenty", async () => {

@@ -40,13 +40,20 @@ export const scene: { script: Script; behaviour: Behaviour; events: AgentEvent[]
   statuses: []
 };
 
-export class Clerk extends Think {
-  override hydrationByteBudget = scene.behaviour.historyBytes ?? 0;
-  override submissionRetentionMs = scene.behaviour.retentionMs;
-  override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
+/** Without a hook for statuses. */
+export class Quiet extends Think {
   override getModel() {
     return scriptedModel(scene.script);
   }
+  submitText(input: string, options: SubmitMessagesOptions = {}) {
+    return this.runTurn({ mode: "submit", input, ...options });
+  }
+}
+
+export class Clerk extends Quiet {
+  override hydrationByteBudget = scene.behaviour.historyBytes ?? 0;
+  override submissionRetentionMs = scene.behaviour.retentionMs;
+  override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
   override getTools(): ToolSet {
     return scene.behaviour.tools?.(this) ?? {};
   }
@@ -59,9 +66,6 @@ export class Clerk extends Think {
   }
   say(id: string) {
     return this.saveMessages([user(id)]);
-  }
-  submitText(input: string, options: SubmitMessagesOptions = {}) {
-    return this.runTurn({ mode: "submit", input, ...options });
   }
   later(seconds: number) {
     return this.schedule(seconds, "submitLater");

@@ -3,7 +3,7 @@ import { tool, type UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { ChatResponseResult } from "../../src/index.ts";
-import { HOOK_LIMIT_MS } from "../../src/features/submissions/submissions.ts";
+import { HOOK_LIMIT_MS } from "../../src/features/submissions/status-calls.ts";
 import {
   createGate,
   createTestHost,

@@ -82,7 +82,7 @@ export class SubmissionMembers {
 
   /**
    * Called with each change of a submission's status, in order, at most 10 seconds are waited for it. A throw is logged and
-   * changes nothing. A crash can lose a call: what counts is what `inspectSubmission` says.
+   * changes nothing. A call that a crash prevented or cut off is made after the restart: each is made at least once.
    */
   protected onSubmissionStatus(_submission: ThinkSubmissionInspection): void | Promise<void> {}
 }

@@ -16,6 +16,7 @@ export interface SubmissionsFeature extends Feature {
 export function openSubmissions(services: ChatServices): SubmissionsFeature {
   const { agent, ids, isOverridden } = services;
   const kept = new Submissions(services);
+  const { work } = kept.statusCalls;
   const accept: SubmissionsFeature["accept"] = async (input, options = {}) => {
     const { channel } = options;
     const messages = submittedMessages(input, { newId: () => ids.next(), channel });
@@ -31,9 +32,17 @@ export function openSubmissions(services: ChatServices): SubmissionsFeature {
       submit: (request, rest) =>
         isOverridden("authorizeSubmission") ? submitResponse(request, rest, portOf(agent, { kept, accept })) : undefined
     },
+    start: () => work.start(),
     ready: () => kept.ready(),
-    nextWake: (nowMs) => kept.nextWake(nowMs),
-    runDue: async () => kept.drain(),
+    stop: () => work.stop(),
+    nextWake(nowMs) {
+      const times = [work.nextWake(), kept.nextWake(nowMs)].filter((at) => at !== null);
+      return times.length === 0 ? null : Math.min(...times);
+    },
+    runDue() {
+      kept.drain();
+      return work.runDue();
+    },
     connected: (connection) => kept.connected(connection),
     // A request of a client may have been called as a submission that waits is.
     settled: () => queueMicrotask(() => kept.drain())

@@ -9,22 +9,21 @@ import type {
 } from "../../feature/submission-types.ts";
 import type { UIMessage } from "ai";
 import { currentDurable } from "../../agent/context.ts";
-import { runtimeOf } from "../../agent/runtime.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import { beforeDeadline, happensWithin } from "../../host/deadline.ts";
+import { happensWithin } from "../../host/deadline.ts";
 import type { Connection } from "../../host/connection.ts";
 import type { TurnFold } from "../../journal/folds/turn-fold.ts";
 import type { TurnArchive, TurnHistory } from "../../journal/history.ts";
 import { encodeTurn } from "../../journal/turn-row.ts";
 import { outsideTurns } from "../../turn/nesting.ts";
 import { backoffMs } from "../../util/backoff.ts";
-import { errorMessage } from "../../util/errors.ts";
 import { isUsableId } from "../../util/ids.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { err } from "../../util/result.ts";
 import type { SubmissionMembers } from "./capability.ts";
 import { SubmissionQueueFullError, submissionErrors } from "./errors.ts";
 import { decodeRequest, encodeMetadata, encodeRequest, requestFingerprint, type SubmissionRequest } from "./request.ts";
+import { StatusCalls } from "./status-calls.ts";
 import {
   submissionEnd,
   openStatus,
@@ -39,8 +38,6 @@ import { durableName, keyName, keyOf, SubmissionTable, type SubmissionRow } from
 
 /** Submissions that may wait in one agent. */
 export const MAX_WAITING = 10_000;
-/** A status hook that has not returned by then is left alone: acceptance, and the next submission, do not wait longer. */
-export const HOOK_LIMIT_MS = 10_000;
 /** Before a failed drain is tried again. */
 const DRAIN_BACKOFF = { baseMs: 1_000, maxMs: 5 * 60_000 };
 /** Characters of an id, and of a key. */
@@ -82,13 +79,10 @@ export interface EndedSubmission {
 export class Submissions implements TurnArchive {
   /** Called in the transaction that ends a submission. */
   onEnd: (submission: EndedSubmission, end: SubmissionEnd) => void = () => undefined;
+  readonly statusCalls: StatusCalls;
   readonly #services: ChatServices;
   readonly #table: SubmissionTable;
-  /** Their hook for "pending" is running: they must not be claimed before it returns. */
-  readonly #announcing = new Set<number>();
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
-  /** Hooks are called one after the other, in the order of the changes. */
-  #hooks: Promise<void> = Promise.resolve();
   /** Their cancel is announced, and their turn is not over. */
   readonly #cancelled = new Set<string>();
   #isReady = false;
@@ -98,31 +92,26 @@ export class Submissions implements TurnArchive {
     this.#services = services;
     const { sql, blobs, ids } = services;
     this.#table = new SubmissionTable({ sql, blobs, newId: () => ids.next() });
+    this.statusCalls = new StatusCalls(services, (id) => this.inspect(id));
   }
 
   // ── Acceptance ──
 
   async submit(messages: readonly UIMessage[], options: SubmitMessagesOptions = {}): Promise<SubmitMessagesResult> {
     if (messages.length === 0) throw submissionErrors.EmptySubmissionError();
-    const { row, isNew, conflict } = this.#accept(messages, options);
-    if (!isNew) {
+    const { row, accepted, conflict } = this.#accept(messages, options);
+    if (!accepted) {
       // A retry is also a wake-up.
       this.drain();
       return { ...this.#inspect(row), accepted: false, conflict };
     }
-    const accepted = this.#inspect(row);
     // Durable before user code runs: the process may die in the hook.
     this.#services.rearm();
     const { submissionId, idempotencyKey } = accepted;
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
     this.#services.emit("submission:create", { submissionId, requestId: submissionId, ...key });
-    this.#announce([accepted]);
-    this.#announcing.add(row.seq);
-    try {
-      await this.#callHook(accepted);
-    } finally {
-      this.#announcing.delete(row.seq);
-    }
+    this.#show(accepted);
+    await this.statusCalls.ended(accepted);
     this.drain();
     return { ...accepted, accepted: true };
   }
@@ -137,11 +126,13 @@ export class Submissions implements TurnArchive {
     const name = this.#nameOf(idempotencyKey, givenId);
     return this.#table.transaction(() => {
       const found = this.#find(givenId, name);
-      if (found) return { row: found, isNew: false, conflict: found.fingerprint !== fingerprint || undefined };
+      if (found) return { row: found, conflict: found.fingerprint !== fingerprint || undefined };
       if (this.#table.waitingAtMost() >= MAX_WAITING) throw new SubmissionQueueFullError(MAX_WAITING);
       const createdAt = this.#services.clock.now();
       const row = this.#table.insert({ givenId, keyName: name, fingerprint, ...encoded, createdAt });
-      return { row, isNew: true, conflict: undefined };
+      const accepted = this.#inspect(row);
+      this.statusCalls.add(accepted);
+      return { row, accepted };
     });
   }
 
@@ -224,37 +215,29 @@ export class Submissions implements TurnArchive {
     const messagesApplied = fold ? fold.attempt > 0 : row.started_at !== null;
     const known = { previousStatus, messagesApplied };
     if (previousStatus === "running") this.#cancelRunning(id, reason);
-    else if (previousStatus === "pending") this.#cancelPending(row, reason);
+    else if (previousStatus === "pending") this.#end(row, "aborted", reasonText(reason));
     else return { outcome: "already_terminal", ...known, submission: this.#inspect(row) };
     const submission = this.inspect(id);
     return { outcome: "cancelled", ...known, submission: submission ?? undefined };
   }
 
   #cancelRunning(id: string, reason: unknown): void {
-    this.#services.turns.cancel(id, reasonText(reason) ?? UNNAMED_CANCEL);
-    this.#cancelled.add(id);
-    const submission = this.inspect(id);
-    if (submission) this.#changed(submission);
-  }
-
-  #cancelPending(row: SubmissionRow, reason: unknown): void {
-    const end = {
-      ...NEVER_RUN,
-      status: "aborted",
-      at: this.#services.clock.now(),
-      error: reasonText(reason) ?? null
-    } as const;
-    this.#end(row, end);
+    this.#services.sql.transaction(() => {
+      this.#services.turns.cancel(id, reasonText(reason) ?? UNNAMED_CANCEL);
+      this.#changed(id);
+      this.#services.sql.afterTransaction({ committed: () => this.#cancelled.add(id) });
+    });
   }
 
   /** The conversation is cleared or reset: what waits never runs. Part of that transaction, which has ended open turns. */
   skipWaiting(): void {
-    const end = { ...NEVER_RUN, status: "skipped", at: this.#services.clock.now(), error: SKIPPED_ERROR } as const;
-    for (const row of this.#table.unended()) this.#end(row, end);
+    for (const row of this.#table.unended()) this.#end(row, "skipped", SKIPPED_ERROR);
   }
 
   /** Of a submission without a turn. */
-  #end(row: SubmissionRow, end: SubmissionEnd): void {
+  #end(row: SubmissionRow, status: TerminalStatus, error: string | null = null): void {
+    const at = this.#services.clock.now();
+    const end = { status, at, error, startedAt: null, messageId: null, output: undefined };
     this.#services.sql.transaction(() => {
       if (!this.#table.end(row, end)) return;
       this.onEnd(row, end);
@@ -275,10 +258,10 @@ export class Submissions implements TurnArchive {
   }
 
   #afterEnd({ id }: SubmissionRow): void {
+    if (!this.#cancelled.has(id)) this.#changed(id);
     this.#services.sql.afterTransaction({
       committed: () => {
-        const submission = this.#cancelled.delete(id) ? null : this.inspect(id);
-        if (submission) this.#changed(submission);
+        this.#cancelled.delete(id);
         // In its own tick: the turn that ends is still being put away.
         queueMicrotask(() => this.drain());
       }
@@ -307,6 +290,7 @@ export class Submissions implements TurnArchive {
   /** The agent is up: goes on with what waits, and forgets what is too old. */
   ready(): void {
     this.#isReady = true;
+    this.statusCalls.work.ready();
     // Only agents with these members open it.
     const retentionMs: unknown = (this.#services.agent as SubmissionMembers).submissionRetentionMs;
     if (typeof retentionMs === "number" && retentionMs > 0 && !this.#table.isEmpty) {
@@ -340,28 +324,22 @@ export class Submissions implements TurnArchive {
   #claimNext(): void {
     for (;;) {
       const row = this.#table.first();
-      if (!row || this.#announcing.has(row.seq) || this.#services.turns.isOpen(row.id)) return;
+      if (!row || this.#services.turns.isOpen(row.id) || this.statusCalls.isAwaited(this.#inspect(row))) return;
       const stored = this.#table.request(row.seq);
       const request = stored.ok ? decodeRequest(stored.value) : err(stored.error);
       if (request.ok) return this.#claim(row, request.value);
-      const error = `The stored submission cannot be read: ${request.error}.`;
-      this.#end(row, { ...NEVER_RUN, status: "error", at: this.#services.clock.now(), error });
+      this.#end(row, "error", `The stored submission cannot be read: ${request.error}.`);
     }
   }
 
   #claim({ id }: SubmissionRow, { messages, body, channel }: SubmissionRequest): void {
-    const turns = this.#services.turns;
+    const { turns, sql } = this.#services;
+    const { clientTools } = turns;
     const given = body ?? turns.body;
-    turns.admit({
-      requestId: id,
-      trigger: "submission",
-      input: messages,
-      body: given,
-      channel,
-      clientTools: turns.clientTools
+    sql.transaction(() => {
+      turns.admit({ requestId: id, trigger: "submission", input: messages, body: given, channel, clientTools });
+      this.#changed(id);
     });
-    const submission = this.inspect(id);
-    if (submission) this.#changed(submission);
   }
 
   // ── The turn history of submissions ──
@@ -409,46 +387,30 @@ export class Submissions implements TurnArchive {
     };
   }
 
-  #changed(submission: ThinkSubmissionInspection): void {
+  /** Part of the transaction that changes the status. */
+  #changed(id: string): void {
+    const submission = this.inspect(id);
+    if (!submission) return;
+    this.statusCalls.add(submission);
+    this.#services.sql.afterTransaction({ committed: () => this.#announce(submission) });
+  }
+
+  #announce(submission: ThinkSubmissionInspection): void {
     const { submissionId, status, error } = submission;
     const of = { submissionId, requestId: submissionId };
     this.#services.emit("submission:status", { ...of, status });
-    this.#announce([submission]);
+    this.#show(submission);
     if (status === "error") this.#services.emit("submission:error", { ...of, error: error ?? "" });
-    if (isFinal(submission)) {
-      this.#waiting.get(submissionId)?.resolve();
-      this.#waiting.delete(submissionId);
-    }
-    if (!this.#services.isOverridden("onSubmissionStatus")) return;
-    this.#hooks = this.#hooks.then(() => this.#callHook(submission));
-    this.#services.background(this.#hooks);
+    if (!isFinal(submission)) return;
+    this.#waiting.get(submissionId)?.resolve();
+    this.#waiting.delete(submissionId);
   }
 
-  /** Sends clients that follow the protocol how submissions are. */
-  #announce(changed: readonly ThinkSubmissionInspection[]): void {
-    this.#services.broadcast(submissionsFrame(changed));
-  }
-
-  /** A throw of the class's hook, or one that never returns, changes nothing. */
-  async #callHook(submission: ThinkSubmissionInspection): Promise<void> {
-    const { agent, clock, isOverridden } = this.#services;
-    if (!isOverridden("onSubmissionStatus")) return;
-    // It is protected: only its name is known here.
-    const hook: unknown = Reflect.get(agent, "onSubmissionStatus");
-    if (typeof hook !== "function") return;
-    const late = () => new Error(`It has not returned for ${HOOK_LIMIT_MS} ms.`);
-    try {
-      const called = outsideTurns(async () =>
-        runtimeOf(agent).runAs({}, () => Reflect.apply(hook, agent, [structuredClone(submission)]))
-      );
-      await beforeDeadline(called, { clock, timeoutMs: HOOK_LIMIT_MS, late });
-    } catch (error) {
-      console.error(`onSubmissionStatus failed: ${errorMessage(error)}`, error);
-    }
+  /** Sends clients that follow the protocol how a submission is. */
+  #show(submission: ThinkSubmissionInspection): void {
+    this.#services.broadcast(submissionsFrame([submission]));
   }
 }
-
-const NEVER_RUN = { startedAt: null, messageId: null, output: undefined } as const;
 
 function isTerminal(status: ThinkSubmissionStatus): status is TerminalStatus {
   return status !== "pending" && status !== "running";
