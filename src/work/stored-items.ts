@@ -24,20 +24,26 @@ export class StoredItems<Payload> {
   item(row: WorkRow): WorkItem<Payload> | undefined {
     const decoded = this.#decode(row);
     if (decoded.ok) return itemOf(row, decoded.value);
-    const { error } = decoded;
+    this.#setAside(row, decoded.error);
+    return undefined;
+  }
+
+  #setAside(row: WorkRow, error: string): void {
     this.#table.transaction(() => {
       this.#quarantine({ table: "cf_work", key: `${row.kind}:${row.key}`, body: row.payload, error });
       this.#table.remove(row.key);
       const stored = parseJson(row.payload);
       this.#kind.unreadable?.({ key: row.key, stored: stored.ok ? stored.value : undefined, error });
     });
-    return undefined;
   }
 
-  /** Undefined: it has no payload any more, or cannot be read. */
+  /** Undefined: it has no payload any more, or cannot be read. One that is not over and cannot be read is set aside. */
   view(row: WorkRow): WorkView<Payload> | undefined {
     const decoded = this.#decode(row);
-    if (!decoded.ok) return undefined;
+    if (!decoded.ok) {
+      if (row.settledAt === null) this.#setAside(row, decoded.error);
+      return undefined;
+    }
     const { lane, dueAt, settledAt, error } = row;
     return { ...itemOf(row, decoded.value), state: stateOf(row), lane, dueAt, settledAt, error };
   }

@@ -7,7 +7,7 @@ import { rowsOf, settle, world } from "./work.test-support.ts";
 type Step =
   | { readonly do: "add"; readonly key: string; readonly lane: string | undefined; readonly inMs: number }
   | { readonly do: "end"; readonly pick: number; readonly how: "settle" | "postpone" | "aside" | "fail" | "interrupt" }
-  | { readonly do: "cancel" | "schedule" | "put" | "revive" | "know"; readonly key: string }
+  | { readonly do: "cancel" | "schedule" | "put" | "revive" | "know" | "settle" | "park"; readonly key: string }
   | { readonly do: "cancel-lane"; readonly lane: string }
   | { readonly do: "pass"; readonly ms: number }
   | { readonly do: "wake" | "retry-by" | "die" };
@@ -30,6 +30,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       do: fc.constantFrom("cancel" as const, "schedule" as const, "put" as const, "revive" as const, "know" as const),
       key
     }),
+    fc.record({ do: fc.constantFrom("settle" as const, "park" as const), key }),
     fc.record({ do: fc.constant("cancel-lane" as const), lane: fc.constantFrom("one", "two") }),
     fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(60, 500) }),
     fc.record({ do: fc.constantFrom("wake" as const, "wake" as const, "retry-by" as const, "die" as const) })
@@ -90,6 +91,13 @@ describe("whatever runs, dies, wakes and cancels", () => {
                   break;
                 case "schedule":
                   work.schedule(step.key, state.now);
+                  break;
+                case "settle":
+                case "park":
+                  // In a run: it returns soon.
+                  work.conclude(step.key, "concluded", step.do === "settle" ? "settled" : "parked");
+                  for (const run of running.filter((one) => one.key === step.key)) run.end(SETTLED);
+                  freed = step.key;
                   break;
                 case "put":
                   if (work.put({ key: step.key, payload: "put" })) over.delete(step.key);
@@ -153,6 +161,7 @@ describe("whatever runs, dies, wakes and cancels", () => {
             }
             // Nothing is lost: with time and wakes everything that was not cancelled is settled.
             for (let round = 0; round < 60; round += 1) {
+              for (const { key: parked } of work.items({ states: ["parked"] })) work.schedule(parked, state.now);
               for (const run of [...running]) run.end(SETTLED);
               await settle();
               state.now += 500;

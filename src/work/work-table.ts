@@ -262,12 +262,25 @@ export class WorkTable {
 
   // ── From outside ──
 
-  /** Moves what waits, or is parked. False: it is claimed, settled, or not known. */
-  schedule(key: string, dueAt: number | null): boolean {
+  /** Moves what waits, or is parked; with a payload, if one is given. False: it is claimed, settled, or not known. */
+  schedule(key: string, dueAt: number | null, payload: string | undefined): boolean {
     return (
       this.#table.change(
-        "UPDATE cf_work SET due_at = ? WHERE kind = ? AND key = ? AND claimed_at IS NULL AND settled_at IS NULL",
-        ...[dueAt, this.#kind, key]
+        `UPDATE cf_work SET due_at = ?, payload = COALESCE(?, payload)
+         WHERE kind = ? AND key = ? AND claimed_at IS NULL AND settled_at IS NULL`,
+        ...[dueAt, payload ?? null, this.#kind, key]
+      ).changed === 1
+    );
+  }
+
+  /** Ends what is not over, whatever its state: it is settled, or parked if `settledAt` is null. */
+  conclude(key: string, payload: string, settledAt: number | null): boolean {
+    return (
+      this.#table.change(
+        `UPDATE cf_work SET payload = ?, due_at = NULL, claimed_at = NULL, settled_at = ?, starts = 0, failures = 0,
+           troubled_since = NULL, error = NULL
+         WHERE kind = ? AND key = ? AND settled_at IS NULL`,
+        ...[payload, settledAt, this.#kind, key]
       ).changed === 1
     );
   }

@@ -95,6 +95,62 @@ describe("an item", () => {
     expect(work.state("bad")).toBeUndefined();
   });
 
+  test("that is not over and cannot be read is set aside by the first look at it", () => {
+    const scene = world();
+    const { sql, work } = scene.boot();
+    for (const name of ["bad", "good", "worse"]) work.add({ key: name, payload: "x", dueAt: null });
+    work.add({ key: "over", payload: "x", dueAt: null });
+    work.know("noted");
+    sql.run("UPDATE cf_work SET payload = '{' WHERE key IN ('bad', 'worse')");
+    expect([work.find("bad"), work.find("noted")]).toEqual([undefined, undefined]);
+    expect([...work.items()].map((item) => item.key)).toEqual(["good", "over"]);
+    expect(scene.bad.map((row) => row.key)).toEqual(["letters:bad", "letters:worse"]);
+    expect(["bad", "noted", "worse"].map((name) => work.state(name))).toEqual([undefined, "settled", undefined]);
+  });
+
+  test.each(["settled", "parked"] as const)(
+    "that is concluded as %s in its own transaction is that: its run changes nothing more",
+    async (as) => {
+      const scene = world({ keepsPayload: true });
+      const { sql, work } = scene.boot();
+      work.add({ key: "a", payload: "x" });
+      await settle();
+      scene.running[0]?.fail(new Error("once"));
+      await settle();
+      scene.state.now += 100;
+      await work.runDue();
+      expect(() =>
+        sql.transaction(() => {
+          work.conclude("a", "undone", as);
+          throw new Error("undone");
+        })
+      ).toThrow("undone");
+      expect(work.state("a")).toBe("claimed");
+      expect(work.conclude("a", "done", as)).toBe(true);
+      scene.running[0]?.end({ end: "postponed", until: scene.state.now });
+      await settle();
+      expect(work.find("a")).toMatchObject({ state: as, payload: "done", error: null, failures: 0 });
+      scene.boot();
+      await settle();
+      expect(scene.started).toEqual(["a", "a"]);
+      expect([work.conclude("a", "again", "settled"), work.conclude("unknown", "x", as)]).toEqual([
+        as === "parked",
+        false
+      ]);
+    }
+  );
+
+  test("that is concluded and not kept is forgotten", async () => {
+    const scene = world({ retentionMs: 0 });
+    const { work } = scene.boot();
+    work.add({ key: "a", payload: "x" });
+    await settle();
+    expect(work.conclude("a", "done", "settled")).toBe(true);
+    scene.running[0]?.end(SETTLED);
+    await settle();
+    expect(rowsOf(scene.boot())).toEqual([]);
+  });
+
   test("whose key is noted as known is never run, and its key is forgotten like that of one that ran", async () => {
     const scene = world({ hasLanes: true });
     const { work } = scene.boot();

@@ -81,8 +81,7 @@ export class Work<Payload> {
       dueAt: dueAt === undefined ? now : dueAt,
       now
     });
-    if (isNew) this.#host.sql.afterTransaction({ committed: () => this.#changed() });
-    return isNew;
+    return this.#runsAfter(isNew);
   }
 
   /** Notes a key as that of a settled item: adding it again is nothing. Part of the caller's transaction. False: it is known. */
@@ -108,10 +107,8 @@ export class Work<Payload> {
   put(item: NewItem<Payload>): boolean {
     return this.#table.transaction(() => {
       if (this.add(item)) return true;
-      const { dueAt } = item;
-      const isMoved = this.schedule(item.key, dueAt === undefined ? this.#host.clock.now() : dueAt);
-      if (isMoved) this.change(item.key, item.payload);
-      return isMoved;
+      const { key, dueAt = this.#host.clock.now(), payload } = item;
+      return this.schedule(key, dueAt, payload);
     });
   }
 
@@ -154,16 +151,27 @@ export class Work<Payload> {
 
   /** Runs an item again that was given up and is kept. False: there is none. */
   revive(key: string): boolean {
-    const isRevived = this.#kind.deadLetters !== undefined && this.#table.revive(key, this.#host.clock.now());
-    if (isRevived) this.#host.sql.afterTransaction({ committed: () => this.#changed() });
-    return isRevived;
+    const { deadLetters } = this.#kind;
+    return this.#runsAfter(deadLetters !== undefined && this.#table.revive(key, this.#host.clock.now()));
   }
 
-  /** Moves an item that waits or is parked; null parks it. False: it is claimed, settled, or not known. */
-  schedule(key: string, dueAt: number | null): boolean {
-    const isMoved = this.#table.schedule(key, dueAt);
-    if (isMoved) this.#host.sql.afterTransaction({ committed: () => this.#changed() });
-    return isMoved;
+  /** Moves an item that waits or is parked; null parks it. `payload` replaces its own. False: it is claimed, over, or unknown. */
+  schedule(key: string, dueAt: number | null, payload?: Payload): boolean {
+    const stored = payload === undefined ? undefined : this.#stored.encode(payload);
+    return this.#runsAfter(this.#table.schedule(key, dueAt, stored));
+  }
+
+  /** Settles or parks an item, in the transaction that did its work: what a run of it reports changes nothing. False: it is over. */
+  conclude(key: string, payload: Payload, as: "settled" | "parked"): boolean {
+    if (as === "settled" && this.#kind.retentionMs === 0) return this.#runsAfter(this.#table.remove(key));
+    const settledAt = as === "settled" ? this.#host.clock.now() : null;
+    return this.#runsAfter(this.#table.conclude(key, this.#stored.encode(payload), settledAt));
+  }
+
+  /** Looks for work when the caller's transaction, which has changed something, is over. */
+  #runsAfter(isChanged: boolean): boolean {
+    if (isChanged) this.#host.sql.afterTransaction({ committed: () => this.#changed() });
+    return isChanged;
   }
 
   /**
@@ -172,7 +180,7 @@ export class Work<Payload> {
    */
   retryBy(latest: number): void {
     this.#table.retryBy(latest);
-    this.#host.sql.afterTransaction({ committed: () => this.#changed() });
+    this.#runsAfter(true);
   }
 
   /** Forgets an item. A run of it is asked to stop, and what it still reports changes nothing. False: it is not known. */
