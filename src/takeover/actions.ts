@@ -6,7 +6,8 @@ import type { Sql } from "../host/ports.ts";
 import { TableSet } from "../host/table-set.ts";
 import type { TakeoverContext, TakeoverPart } from "../host/takeover.ts";
 import { canonicalJson, isObject, parseJson, type Json } from "../util/json.ts";
-import { LEDGER_TABLES, PAUSE_TABLES, UNKNOWN_INPUT_HASH } from "../features/actions/action-tables.ts";
+import { LEDGER_TABLES, PAUSED_ACTION, UNKNOWN_INPUT_HASH } from "../features/actions/action-tables.ts";
+import { WORK_TABLES } from "../work/work-table.ts";
 
 const LEDGER_TABLE = "cf_think_action_ledger";
 const APPROVALS_TABLE = "cf_think_action_pending_approvals";
@@ -112,15 +113,22 @@ function approvalsOf(sql: Sql): OriginalApproval[] {
 function carryApproval({ sql, newId }: TakeoverContext, row: OriginalApproval): void {
   const parsed = parseJson(row.input_json);
   const input = (parsed.ok ? parsed.value : null) as Json;
-  const text = canonicalJson(input);
-  const requestId = row.request_id ?? "";
-  const descriptor = row.descriptor_json ?? JSON.stringify(describe(row, input));
-  new TableSet(sql, PAUSE_TABLES).run(
-    `INSERT INTO cf_action_pauses (execution_id, state, action, tool_call_id, turn_id, request_id, message_id, input,
-       input_hash, descriptor, grant_snapshot, created_at) VALUES (?, 'parked', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[row.execution_id, row.action_name, row.tool_call_id, newId(), requestId, answerOf(sql, row.execution_id)],
+  const described = row.descriptor_json === null ? undefined : parseJson(row.descriptor_json);
+  const { execution_id: executionId, action_name: action, tool_call_id: toolCallId, request_id: requestId } = row;
+  const turnId = newId();
+  const payload = {
+    ...{ state: "parked", action, toolCallId, turnId, requestId: requestId ?? "" },
+    messageId: answerOf(sql, executionId),
+    inputHash: sha256(canonicalJson(input)),
+    descriptor: { ...((described?.ok ? described.value : undefined) ?? describe(row, input)), input },
     // The grant of its turn was not stored; what the action requires is checked again when it is approved.
-    ...[text, sha256(text), descriptor, JSON.stringify({ allowed: true }), row.created_at]
+    grant: { allowed: true },
+    decidedBy: null,
+    reason: null
+  };
+  new TableSet(sql, WORK_TABLES).run(
+    "INSERT INTO cf_work (kind, key, lane, payload, created_at) VALUES (?, ?, ?, ?, ?)",
+    ...[PAUSED_ACTION, executionId, turnId, JSON.stringify(payload), row.created_at]
   );
 }
 

@@ -29,7 +29,7 @@ import { MESSAGE_TABLES } from "../session/message-rows.ts";
 import { COMPACTION_TABLES } from "../session/overlay-rows.ts";
 import { SEARCH_TABLES } from "../session/search-index.ts";
 import { USAGE_TABLES } from "../session/tokens-reported.ts";
-import { LEDGER_TABLES, PAUSE_TABLES } from "../features/actions/action-tables.ts";
+import { LEDGER_TABLES, PAUSES } from "../features/actions/action-tables.ts";
 import { CLAIM_TABLES } from "../agent/tree/closed-conversations.ts";
 import { TASK_TABLES } from "../features/tasks/task-table.ts";
 import { ACTIVATION_TABLES } from "../features/skills/activations.ts";
@@ -47,7 +47,7 @@ import { CONFIG_TABLES } from "../agent/config.ts";
 import { IDEMPOTENCY_TABLES } from "../session/idempotency.ts";
 
 /** Tables of older builds that became items of durable work. */
-export const MOVED_TABLES = [WORKFLOW_OUTBOX];
+export const MOVED_TABLES = [WORKFLOW_OUTBOX, PAUSES];
 
 type Result = ReturnType<Database["run"]>;
 
@@ -57,7 +57,7 @@ export const ALL_TABLES = [
   ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, WAITING_TURN_TABLES, MESSAGE_TABLES],
   ...[COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
-  ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
+  ...[LEDGER_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
   ...[DECISION_TABLES],
   ...[EXECUTION_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],

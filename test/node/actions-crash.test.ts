@@ -268,7 +268,7 @@ test("approving while the turn that parked it still speaks: its outcome waits fo
       said: await lastText(host),
       world: [...new Set(scene.effects)],
       outputs: toolParts(await stored(host)).map(({ output }) => output),
-      left: host.sql(Clerk, "a", "SELECT state FROM cf_action_pauses WHERE state <> 'closed'")
+      left: host.sql(Clerk, "a", "SELECT key FROM cf_work WHERE settled_at IS NULL")
     })
   });
   expect(outcome).toEqual({ said: "It is out.", world: ["main"], outputs: [{ deployed: "main" }], left: [] });

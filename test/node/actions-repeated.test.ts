@@ -197,16 +197,17 @@ test("after a day the answer is gone, which is said in words, and its row with i
   const again = await send(host, executionId, body);
   expect(again).toMatchObject(refusal(executionId));
   expect(again.output).toMatchObject({ error: expect.stringContaining("no outcome of it is kept") });
+  await host.advance(1);
   await host.restart();
   await agentOf(host);
-  expect(host.sql(Clerk, "a", "SELECT * FROM cf_action_pauses")).toEqual([]);
+  expect(host.sql(Clerk, "a", "SELECT * FROM cf_work")).toEqual([]);
   expect(scene.effects).toEqual(["deploy main"]);
 });
 
 test("a row whose state became garbage never runs: an event names it, and the conversation says so", async () => {
   const { host, executionId } = await asked();
   host.kill();
-  host.sql(Clerk, "a", "UPDATE cf_action_pauses SET state = '{\"broken', due_at = 1");
+  host.sql(Clerk, "a", "UPDATE cf_work SET payload = json_set(payload, '$.state', '{\"broken'), due_at = 1");
   await host.restart();
   await soon(host);
   expect(await send(host, executionId, { decision: "approve" })).toMatchObject(refusal(executionId));
@@ -215,7 +216,7 @@ test("a row whose state became garbage never runs: an event names it, and the co
   expect(scene.events).toContainEqual(
     expect.objectContaining({
       type: "storage:row:quarantined",
-      payload: expect.objectContaining({ table: "cf_action_pauses", key: executionId })
+      payload: expect.objectContaining({ table: "cf_work", key: `paused-action:${executionId}` })
     })
   );
   expect(await outputAt(host)).toMatchObject({ status: "error", executionId });

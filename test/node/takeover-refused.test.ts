@@ -42,7 +42,12 @@ describe.each(LAYOUTS)("a kind that the class gives up, in %s", (layout) => {
       "SELECT 1 FROM cf_child_runs WHERE run_id = 'odd'"
     ],
     ["mcp-servers", SERVER, 'MCP server "own" at rpc:own', "SELECT 1 FROM cf_mcp_servers WHERE id = 'own'"],
-    ["approvals", UNREADABLE, "approvals whose input cannot be read", "SELECT 1 FROM cf_action_pauses"]
+    [
+      "approvals",
+      UNREADABLE,
+      "approvals whose input cannot be read",
+      "SELECT 1 FROM cf_work WHERE kind = 'paused-action'"
+    ]
   ])(
     "%s: what cannot be carried is refused, and never carried as something else",
     async (kind, change, what, found) => {

@@ -86,9 +86,11 @@ test("a question further back than 500 messages is not looked for, and an agent 
 });
 
 test("tables of another version hold nothing, and do not fail the list", () => {
-  const names = ["cf_action_pauses", "cm_executions", "cf_conversations", "assistant_messages"].map((name) => ({
-    name
-  }));
+  const names = ["cf_work", "cf_action_pauses", "cm_executions", "cf_conversations", "assistant_messages"].map(
+    (name) => ({
+      name
+    })
+  );
   const rows: ReadRows = (query) => {
     if (query.includes("sqlite_master")) return names;
     throw new Error("no such column: due_at");

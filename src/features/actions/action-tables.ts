@@ -1,6 +1,6 @@
 // The tables of actions. Their statements are in src/actions, which a class without actions does not bundle; an object of
 // the original is taken over by any class, and what its actions did must be known when the class has them again.
-import type { TableDefinition } from "../../host/table-set.ts";
+import type { ReplacedTable, TableDefinition } from "../../host/table-set.ts";
 
 /** Of a row whose input is not known: it was carried over from the original. */
 export const UNKNOWN_INPUT_HASH = "";
@@ -31,34 +31,36 @@ export const LEDGER_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-export const PAUSE_TABLES: readonly TableDefinition[] = [
-  // Bound: 1,000 rows and their expiry, and those decided in the last day. Deleted: a day after the outcome is in the
-  // transcript.
-  {
-    name: "cf_action_pauses",
-    create: [
-      `CREATE TABLE cf_action_pauses (
-        id INTEGER PRIMARY KEY,
-        execution_id TEXT NOT NULL UNIQUE,
-        state TEXT NOT NULL,
-        action TEXT NOT NULL,
-        tool_call_id TEXT NOT NULL,
-        turn_id TEXT NOT NULL,
-        request_id TEXT NOT NULL,
-        message_id TEXT NOT NULL,
-        input TEXT NOT NULL,
-        input_hash TEXT NOT NULL,
-        descriptor TEXT NOT NULL,
-        grant_snapshot TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        due_at INTEGER,
-        decided_at INTEGER,
-        decided_by TEXT,
-        reason TEXT,
-        outcome TEXT
-      )`,
-      // When a row is next due: the wake reads one entry of it.
-      `CREATE INDEX cf_action_pauses_due ON cf_action_pauses (due_at) WHERE due_at IS NOT NULL`
-    ]
-  }
-];
+/** The kind of work that actions waiting for a human are. */
+export const PAUSED_ACTION = "paused-action";
+
+/** What an item is made of, of a row that can be read; of others it has no state, and is set aside by the first look at it. */
+const PAUSE = `json_object('state', CASE WHEN is_closed THEN 'done' WHEN is_readable THEN state END, 'action', action,
+  'toolCallId', tool_call_id, 'turnId', turn_id, 'requestId', request_id, 'messageId', message_id,
+  'inputHash', input_hash, 'decidedBy', decided_by, 'reason', reason,
+  'grant', CASE WHEN is_readable THEN json(grant_snapshot) END,
+  'descriptor', CASE WHEN is_readable THEN json_set(descriptor, '$.input', json(input)) END)`;
+
+/**
+ * The table of actions that wait until schema version 7: its rows become items of durable work. Its layout is what was
+ * released: never change it.
+ */
+export const PAUSES: ReplacedTable = {
+  name: "cf_action_pauses",
+  move: (sql) =>
+    void sql.run(
+      `INSERT OR IGNORE INTO cf_work (kind, key, lane, payload, due_at, settled_at, created_at)
+       SELECT ?, execution_id, turn_id,
+         CASE WHEN is_readable AND outcome IS NOT NULL THEN json_set(${PAUSE}, '$.outcome', json(outcome)) ELSE ${PAUSE} END,
+         CASE WHEN is_closed THEN NULL WHEN typeof(due_at) = 'integer' THEN due_at
+           WHEN state IN ('approved', 'rejected') THEN created_at END,
+         CASE WHEN is_closed THEN COALESCE(decided_at, created_at) END, created_at
+       FROM (
+         SELECT *, state IN ('closed', 'closed-approved', 'closed-rejected') AS is_closed,
+           json_valid(input) AND json_valid(descriptor) AND json_valid(grant_snapshot)
+             AND json_valid(COALESCE(outcome, 'null')) AS is_readable
+         FROM cf_action_pauses)
+       ORDER BY id`,
+      PAUSED_ACTION
+    )
+};

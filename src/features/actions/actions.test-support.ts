@@ -17,7 +17,8 @@ import type {
 import { openSdk } from "../../model/index.ts";
 import * as ai from "ai";
 import { ATTACHMENT_TABLES } from "./attachments.ts";
-import { LEDGER_TABLES, PAUSE_TABLES } from "./action-tables.ts";
+import { WORK_TABLES } from "../../work/work-table.ts";
+import { LEDGER_TABLES } from "./action-tables.ts";
 import type { ApprovalMembers } from "../approvals/capability.ts";
 import type { ActionMembers } from "./capability.ts";
 import { isPausedOutput } from "./parked.ts";
@@ -44,6 +45,9 @@ interface Timer {
   readonly fire: () => void;
 }
 
+/** As the agent's default. */
+const KEEP_ALIVE_MS = 30_000;
+
 export type HostOverrides = Partial<Pick<ActionOverrides, "authorizeAction" | "authorizeApproval">> & {
   readonly settings?: Partial<ActionOverrides>;
 };
@@ -65,7 +69,7 @@ export class World {
     const sql = new MemorySql(database);
     createTables(sql);
     for (const statement of TABLES) sql.run(statement);
-    for (const tables of [LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES]) sql.catalog.make(tables);
+    for (const tables of [LEDGER_TABLES, WORK_TABLES, RESULT_TABLES, ATTACHMENT_TABLES]) sql.catalog.make(tables);
   }
 
   count(effect: string): number {
@@ -185,6 +189,25 @@ export class Process {
     return output;
   }
 
+  /** When the agent is woken: as long as work runs in it, it is kept alive by wakes. */
+  nextWake(): number | null {
+    const wake = this.actions.nextWake();
+    return this.#running === 0 ? wake : Math.min(wake ?? Infinity, this.world.nowMs + KEEP_ALIVE_MS);
+  }
+
+  async #keptAlive<T>(work: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    return work().finally(() => (this.#running -= 1));
+  }
+  #running = 0;
+
+  /** A wake of a process that has started. */
+  async wake(): Promise<void> {
+    this.actions.ready();
+    await this.actions.runDue();
+    await Promise.all(this.background);
+  }
+
   /** Everything it does by itself at a start. */
   async resume(): Promise<void> {
     this.actions.ready();
@@ -219,7 +242,7 @@ export class Process {
       },
       validate: (schema, value) => sdk.validateInput(schema, value),
       conversation: this.#conversation(),
-      inAgent: (work) => work(),
+      inAgent: (work) => this.#keptAlive(work),
       background: (work) => void this.background.push(work.catch(() => undefined)),
       rearm: () => void (this.rearmed += 1),
       actionFailed: () => undefined,

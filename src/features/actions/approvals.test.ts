@@ -64,9 +64,11 @@ function part(toolCallId = "call-1"): unknown {
 }
 
 const turns = () => world.rows("SELECT execution_id FROM test_turns").length;
-/** Of rows that are not closed. */
+/** Of those that are not over. */
 const rows = () =>
-  world.rows<{ state: string }>("SELECT state FROM cf_action_pauses WHERE state <> 'closed'").map((row) => row.state);
+  world
+    .rows<{ state: string }>("SELECT json_extract(payload, '$.state') AS state FROM cf_work WHERE settled_at IS NULL")
+    .map((row) => row.state);
 
 describe("a durable pause", () => {
   it("parks instead of running, and shows the model exactly what it needs to wait", async () => {
@@ -144,9 +146,7 @@ describe("a durable pause", () => {
     });
     await park(process);
     world.sql(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MAX_PARKED})
-      INSERT INTO cf_action_pauses (execution_id, state, action, tool_call_id, turn_id, request_id, message_id, input,
-        input_hash, descriptor, grant_snapshot, created_at)
-      SELECT 'x' || i, 'parked', 'a', 'c', 't', 'r', 'm', '{}', '', '{}', '{}', 0 FROM n`);
+      INSERT INTO cf_work (kind, key, payload, created_at) SELECT 'paused-action', 'x' || i, '{}', 0 FROM n`);
     expect(await process.call("deploy", { ref: "other" }, { toolCallId: "call-2" })).toMatchObject({
       error: { name: "ActionParkingError" }
     });
@@ -364,12 +364,12 @@ describe("an action that is never decided", () => {
   it("expires, says so in the transcript, and starts no turn", async () => {
     const process = boot();
     const executionId = await park(process);
-    expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30 * DAY_MS);
+    expect(process.nextWake()).toBe(world.nowMs + 30 * DAY_MS);
     world.nowMs += 30 * DAY_MS;
     expect(process.pending()).toEqual([]);
-    await process.actions.runDue();
+    await process.wake();
     expect(part()).toEqual({ status: "expired", executionId, action: "deploy" });
-    expect([rows(), turns(), process.actions.nextWake(world.nowMs)]).toEqual([[], 0, null]);
+    expect([rows(), turns(), process.nextWake()]).toEqual([[], 0, null]);
     expect(world.events.at(-1)).toEqual({ type: "action:pause:swept", payload: { swept: 1 } });
     expect(await process.approve(executionId)).toMatchObject({ status: "error" });
   });
@@ -386,7 +386,7 @@ describe("an action that is never decided", () => {
   it("waits for ever if the class says so, and needs no wake", async () => {
     const process = boot({ settings: { actionPendingApprovalTtlMs: false } });
     const executionId = await park(process);
-    expect(process.actions.nextWake(world.nowMs)).toBeNull();
+    expect(process.nextWake()).toBeNull();
     world.nowMs += 1_000 * DAY_MS;
     await process.resume();
     expect(await process.approve(executionId)).toMatchObject({ deployed: "main" });
@@ -404,7 +404,7 @@ describe("after a death while the approved action ran", () => {
     void process.approve(executionId, { by: "ada" }).catch(() => undefined);
     await settle();
     expect(world.effects).toEqual({ [name]: 1 });
-    expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30_000);
+    expect(process.nextWake()).toBe(world.nowMs + 30_000);
     process.kill();
   }
 
@@ -420,11 +420,10 @@ describe("after a death while the approved action ran", () => {
     const process = boot();
     await process.resume();
     expect(rows()).toEqual(["approved"]);
-    const wake = process.actions.nextWake(world.nowMs);
+    const wake = process.nextWake();
     expect(wake).toBe(world.nowMs + 300_001);
     world.nowMs = wake ?? 0;
-    await process.actions.runDue();
-    await Promise.all(process.background);
+    await process.wake();
     expect(part()).toBe("main");
     expect([world.effects, rows(), turns()]).toEqual([{ release: 2 }, [], 1]);
     expect(process.actions.listActionLedger()).toMatchObject([{ attempt: 2, approver: "ada", effect: "ran" }]);
@@ -435,7 +434,7 @@ describe("after a death while the approved action ran", () => {
     const process = boot();
     await process.resume();
     expect(process.actions.resolveActionLedger("action:release:main", { output: "it was done" })).toEqual({ ok: true });
-    await Promise.all(process.background);
+    await settle();
     expect(part()).toBe("it was done");
     expect(world.effects).toEqual({ release: 1 });
   });
@@ -446,7 +445,7 @@ describe("after a death while the approved action ran", () => {
     await process.resume();
     const waiting = await park(process, { toolCallId: "call-2" });
     process.actions.resolveActionLedger("action:release:main", { output: "it was done" });
-    await Promise.all(process.background);
+    await settle();
     expect(process.pending().map(({ executionId }) => executionId)).toEqual([waiting]);
     expect(part("call-2")).toMatchObject({ status: "paused" });
     expect(world.eventTypes()).not.toContain("action:pause:swept");
@@ -458,12 +457,15 @@ test("a row that cannot be read is set aside, the transcript says so, and everyt
   const process = boot();
   const executionId = await park(process);
   const other = await park(process, { toolCallId: "call-2" });
-  world.sql('UPDATE cf_action_pauses SET input = \'{"ref":"evil"}\' WHERE execution_id = ?', executionId);
+  world.sql(
+    "UPDATE cf_work SET payload = json_set(payload, '$.descriptor.input.ref', 'evil') WHERE key = ?",
+    executionId
+  );
   expect(process.pending().map((approval) => approval.executionId)).toEqual([other]);
   expect(await process.approve(executionId)).toMatchObject({ status: "error" });
   expect(part()).toMatchObject({ status: "error", executionId });
   expect(world.rows("SELECT source, row_key FROM cf_quarantine")).toEqual([
-    { source: "cf_action_pauses", row_key: executionId }
+    { source: "cf_work", row_key: `paused-action:${executionId}` }
   ]);
   expect(await process.approve(other)).toMatchObject({ deployed: "main" });
 });
@@ -477,8 +479,8 @@ test("an outcome that cannot be stored is tried again", async () => {
   world.sql("ALTER TABLE elsewhere RENAME TO test_turns");
   expect(logged).toHaveBeenCalledOnce();
   logged.mockRestore();
-  world.nowMs = process.actions.nextWake(world.nowMs) ?? 0;
-  await process.actions.runDue();
-  await Promise.all(process.background);
+  await settle();
+  world.nowMs = process.nextWake() ?? 0;
+  await process.wake();
   expect([part(), world.effects, turns(), rows()]).toEqual([{ deployed: "main", times: 1 }, { deploy: 1 }, 1, []]);
 });

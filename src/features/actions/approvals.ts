@@ -9,29 +9,28 @@ import type { ActionOutput, ApprovalSource, Decision, PendingApproval } from "..
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import type { Json } from "../../util/json.ts";
 import { truncateText } from "../../util/truncate-value.ts";
+import { SETTLED, type RunEnd } from "../../work/kind.ts";
 import { namedActions, type AnyAction } from "./descriptor.ts";
 import type { EffectOutcome, Effects } from "./effect.ts";
 import { errorEnvelope } from "./errors.ts";
 import type { Ledger, LedgerCall } from "./ledger.ts";
-import { isPauseId, type Parked, type ParkedAction } from "./parked.ts";
+import { isPauseId, RETRY_MS, type Parked, type ParkedAction } from "./parked.ts";
 import { ledgerKey } from "./policies.ts";
 import { contextOf } from "./run.ts";
 import type { ActionsHost } from "./runtime.ts";
 
-/** Rows one sweep or wake takes. */
-const MAX_DUE_ROWS = 500;
-/** What could not be carried out for a reason of ours is tried again after this. */
-export const RETRY_MS = 60_000;
-/** While something runs, the object is woken after this: that wake finds what a process that died left. */
-const RECHECK_MS = 30_000;
+/** A decided action, from its decision in this process, or from its run, until its outcome is known. */
+interface Running extends PromiseWithResolvers<ActionOutput> {
+  /** The connection of the client that decided, if any. */
+  readonly origin: unknown;
+}
 
 export class ActionApprovals implements ApprovalSource {
   readonly isInUse = true;
   readonly owns = isPauseId;
   readonly #init: { readonly host: ActionsHost; readonly parked: Parked; ledger: Ledger; effects: Effects };
   readonly #decisions: DecisionLog;
-  /** Rows this process is carrying out. */
-  readonly #running = new Map<string, Promise<ActionOutput>>();
+  readonly #running = new Map<string, Running>();
 
   constructor(host: ActionsHost, stores: { parked: Parked; ledger: Ledger; effects: Effects }) {
     this.#init = { host, ...stores };
@@ -49,20 +48,26 @@ export class ActionApprovals implements ApprovalSource {
 
   /** At a start: everything that is decided goes on, everything that is overdue expires. */
   resume(): void {
+    const { work } = this.#init.parked;
     for (const row of this.#init.parked.decided()) if (row.state === "done") this.#place(row, row.outcome);
-    this.runDue();
+    work.start();
+    work.ready();
   }
 
-  runDue(): void {
-    const { parked, host } = this.#init;
-    let swept = 0;
-    for (const row of parked.due(host.clock.now(), MAX_DUE_ROWS)) {
-      if (this.#running.has(row.executionId)) continue;
-      if (row.state === "parked") swept += this.#expire(row) ? 1 : 0;
-      else host.background(this.#start(row, undefined));
-    }
-    if (swept > 0) host.emit("action:pause:swept", { swept });
-    host.rearm();
+  /** Carries out what was decided, and expires what was not. Who decided is answered when its end is stored. */
+  async run(row: ParkedAction): Promise<RunEnd<never>> {
+    if (row.state === "parked") return this.#expire(row);
+    const running = this.#runningOf(row.executionId);
+    const { output, retryAt } = await this.#carryOut(row, running.origin).catch((error: unknown) => {
+      console.error(`A decided action "${row.action}" could not be carried out; it is tried again.`, error);
+      const failed = failedOutcome(row, "The outcome could not be stored yet; it will be.");
+      return { output: failed, retryAt: this.#init.host.clock.now() + RETRY_MS };
+    });
+    const afterwards = () => {
+      this.#running.delete(row.executionId);
+      running.resolve(output);
+    };
+    return retryAt === null ? { ...SETTLED, afterwards } : { end: "postponed", until: retryAt, afterwards };
   }
 
   /** The answer is stored: outcomes that came before it find their place now. */
@@ -79,17 +84,19 @@ export class ActionApprovals implements ApprovalSource {
   /** The operator settled what approved actions were waiting for. */
   retry(): void {
     const { parked, host } = this.#init;
-    parked.makeDue(host.clock.now());
-    this.runDue();
+    for (const { executionId, state } of parked.decided())
+      if (state === "approved") parked.work.schedule(executionId, host.clock.now());
   }
 
-  nextWake(nowMs: number): number | null {
+  /** The conversation is gone, and with it every question about it. A decision whose run has not begun is answered now. */
+  cleared(): void {
     const { parked } = this.#init;
-    const overdue = parked.due(nowMs, this.#running.size + 1);
-    if (overdue.some((row) => !this.#running.has(row.executionId))) return nowMs;
-    const later = parked.nextDue(nowMs);
-    if (this.#running.size === 0) return later;
-    return Math.min(later ?? Infinity, nowMs + RECHECK_MS);
+    for (const [executionId, { resolve }] of this.#running) {
+      if (parked.work.state(executionId) !== "waiting") continue;
+      this.#running.delete(executionId);
+      resolve(notPending(executionId));
+    }
+    parked.deleteAll();
   }
 
   /** A row that cannot be read: its place in the transcript says so. Part of the transaction that removed it. */
@@ -105,7 +112,8 @@ export class ActionApprovals implements ApprovalSource {
     const row = parked.find(executionId);
     if (row?.state !== "parked") return this.#decidedBefore(executionId, decision);
     if (isExpired(row, host.clock.now())) {
-      this.runDue();
+      parked.work.ready();
+      await parked.work.runDue();
       return notPending(executionId, "it waited too long and has expired");
     }
     if (host.conversation.outputState(row) === "resolved") {
@@ -117,7 +125,10 @@ export class ActionApprovals implements ApprovalSource {
     const decided = this.#take(row, decision);
     if (!decided) return this.#decidedBefore(executionId, decision);
     host.emit(`action:pause:${decided.state}`, { action: row.action, executionId });
-    return this.#start(decided, decision.origin);
+    const { promise } = this.#runningOf(executionId, decision.origin);
+    // Also before the start is over: what decides there may wait for the outcome.
+    parked.work.ready();
+    return promise;
   }
 
   /** The row as it is decided; undefined: another decision was first. */
@@ -136,14 +147,14 @@ export class ActionApprovals implements ApprovalSource {
   /** A decision that is sent again is answered with what came of it, if that is kept. It does nothing. */
   async #decidedBefore(executionId: string, again: Decision): Promise<ActionOutput> {
     const { parked } = this.#init;
-    const row = parked.find(executionId) ?? parked.closed(executionId);
+    const row = parked.find(executionId) ?? parked.settled(executionId);
     const first = this.#decisions.find(executionId);
     if (!row || !first) return notPending(executionId, again.inputHash === undefined ? undefined : NOT_KEPT);
     const running = this.#running.get(executionId);
     const refusal = await this.#refusal(row, again);
     if (refusal !== undefined) return failedOutcome(row, refusal);
     if (!isSameDecision(first, again)) return notPending(executionId, `${NOT_PENDING}: ${describeDecision(first)}`);
-    if (running) return running;
+    if (running) return running.promise;
     return row.state === "done"
       ? row.outcome
       : notPending(executionId, "it is decided, and its outcome is not known yet");
@@ -162,34 +173,18 @@ export class ActionApprovals implements ApprovalSource {
     });
   }
 
-  #start(row: ParkedAction, origin: unknown): Promise<ActionOutput> {
-    const { host, parked } = this.#init;
-    const running = host
-      .inAgent(() => this.#carryOut(row, origin))
-      .catch((error: unknown) => {
-        console.error(`A decided action "${row.action}" could not be carried out; it is tried again.`, error);
-        parked.postpone(row.executionId, host.clock.now() + RETRY_MS);
-        return failedOutcome(row, "The outcome could not be stored yet; it will be.");
-      })
-      .finally(() => {
-        this.#running.delete(row.executionId);
-        host.rearm();
-      });
-    this.#running.set(row.executionId, running);
-    host.rearm();
+  #runningOf(executionId: string, origin?: unknown): Running {
+    const running = this.#running.get(executionId) ?? { ...Promise.withResolvers<ActionOutput>(), origin };
+    this.#running.set(executionId, running);
     return running;
   }
 
-  async #carryOut(row: ParkedAction, origin: unknown): Promise<ActionOutput> {
-    if (row.state === "rejected") {
-      const outcome = rejectedOutcome(row, row.reason);
-      this.#place(row, outcome, { origin, isRefused: true });
-      return outcome;
-    }
-    const { output, unknown } = await this.#runApproved(row);
-    if (unknown && unknown.retryAt !== null) this.#init.parked.postpone(row.executionId, unknown.retryAt);
-    else this.#place(row, output, { origin });
-    return output;
+  /** `retryAt`: when it is tried again; null: it is over. */
+  async #carryOut(row: ParkedAction, origin: unknown): Promise<{ output: ActionOutput; retryAt: number | null }> {
+    const { output, unknown } = row.state === "approved" ? await this.#runApproved(row) : { output: endOf(row) };
+    const retryAt = unknown?.retryAt ?? null;
+    if (retryAt === null) this.#place(row, output, { origin, isRefused: row.state === "rejected" });
+    return { output, retryAt };
   }
 
   async #runApproved(row: ParkedAction): Promise<EffectOutcome> {
@@ -223,27 +218,24 @@ export class ActionApprovals implements ApprovalSource {
       if (!parked.find(row.executionId)) return;
       if (how.isRefused === true) ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome ?? null);
       const replaced = conversation.replaceOutput(row, outcome);
-      if (replaced === "not-yet") return parked.finish(row.executionId, outcome);
+      if (replaced === "not-yet") return parked.finish(row.executionId, outcome, "parked");
       if (replaced === "gone") conversation.note(noteText(row, outcome));
       if (replaced !== "already-resolved") conversation.continueTurn(row, how.origin);
-      parked.close(row.executionId, outcome);
+      parked.finish(row.executionId, outcome, "settled");
     });
   }
 
-  /** Not decided in time: the transcript says so, and no turn goes on. False while its message is being written. */
-  #expire(row: ParkedAction): boolean {
+  /** Not decided in time: the transcript says so, and no turn goes on. Later, while its message is being written. */
+  #expire(row: ParkedAction): RunEnd<never> {
     const { host, parked, ledger } = this.#init;
     return host.conversation.atomically(() => {
-      if (parked.find(row.executionId)?.state !== "parked") return false;
       const outcome = expiredOutcome(row);
-      if (host.conversation.replaceOutput(row, outcome) === "not-yet") {
-        parked.postpone(row.executionId, host.clock.now() + RETRY_MS);
-        return false;
-      }
+      if (host.conversation.replaceOutput(row, outcome) === "not-yet")
+        return { end: "postponed", until: host.clock.now() + RETRY_MS };
       ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome);
       this.#decisions.addExpired(decidedCall(row));
       parked.delete(row.executionId);
-      return true;
+      return { ...SETTLED, afterwards: () => host.emit("action:pause:swept", { swept: 1 }) };
     });
   }
 }
@@ -295,6 +287,11 @@ function rejectedOutcome({ executionId, action }: ParkedCall, reason: string | n
 
 function expiredOutcome({ executionId, action }: ParkedCall): { [key: string]: Json } {
   return { status: "expired", executionId, action };
+}
+
+/** Of one that is not run. */
+function endOf(row: ParkedAction): Json | undefined {
+  return row.state === "rejected" ? rejectedOutcome(row, row.reason) : row.outcome;
 }
 
 function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined): string {

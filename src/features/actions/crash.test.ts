@@ -94,7 +94,7 @@ function interruptOpenCalls(): void {
 
 const paused = () => world.rows("SELECT tool_call_id FROM test_calls WHERE state = 'paused'");
 const count = (table: string) => world.rows(`SELECT * FROM ${table}`).length;
-const unfinished = () => count("cf_action_pauses WHERE state <> 'closed'");
+const unfinished = () => count("cf_work WHERE settled_at IS NULL");
 const nothing = async () => undefined;
 
 /** Starts processes and moves time until nothing waits for a wake. */
@@ -103,11 +103,10 @@ async function recover(): Promise<Process> {
   const process = boot();
   await process.resume();
   for (let wakes = 0; wakes < 10; wakes++) {
-    const wake = process.actions.nextWake(world.nowMs);
+    const wake = process.nextWake();
     if (wake === null || wake > world.nowMs + 30 * MINUTES_MS) break;
     world.nowMs = Math.max(world.nowMs + 1, wake);
-    await process.actions.runDue();
-    await Promise.all(process.background);
+    await process.wake();
   }
   return process;
 }
@@ -183,9 +182,10 @@ const executionId = () =>
 
 /** However it went, the question is answered once, the conversation goes on once, and nothing is left to do. */
 async function expectDecided(process: Process): Promise<void> {
+  await settle();
   expect(paused()).toEqual([]);
   expect([unfinished(), count("test_turns"), count("test_notes")]).toEqual([0, 1, 0]);
-  expect(process.actions.nextWake(world.nowMs)).toBeNull();
+  expect(process.nextWake()).toBeNull();
   expect(world.rows("SELECT key FROM cf_action_ledger").length).toBe(1);
 }
 
@@ -260,11 +260,11 @@ describe("an expiry that dies at any write", () => {
         await parked("deploy");
         world.nowMs += 31 * 24 * 60 * MINUTES_MS;
       },
-      (process) => process.actions.runDue(),
+      (process) => process.wake(),
       async () => {
         const process = await recover();
         expect([paused(), unfinished(), count("test_turns")]).toEqual([[], 0, 0]);
-        expect(process.actions.nextWake(world.nowMs)).toBeNull();
+        expect(process.nextWake()).toBeNull();
       }
     );
     expect(points).toBeGreaterThan(1);

@@ -80,7 +80,7 @@ export const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
 export class ActionRuntime implements ActionsFeature, CallOwner {
   readonly name = "actions";
-  readonly tables = ["ledger", "pauses", "results", "attachments"].map((name) => ({ name: `cf_action_${name}` }));
+  readonly tables = ["ledger", "results", "attachments"].map((name) => ({ name: `cf_action_${name}` }));
   readonly approvals: ActionApprovals;
   readonly calls: CallOwner = this;
   readonly roles: Partial<Roles> = {
@@ -105,7 +105,10 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
     this.#attachments = new Attachments(host.sql);
     const stores = { ledger: this.#ledger, results: this.#results, attachments: this.#attachments };
     this.#effects = new Effects(host, stores);
-    this.#parked = new Parked(host, (call) => this.approvals.lost(call));
+    this.#parked = new Parked(host, {
+      run: (row) => this.approvals.run(row),
+      lost: (call) => this.approvals.lost(call)
+    });
     this.approvals = new ActionApprovals(host, { parked: this.#parked, ledger: this.#ledger, effects: this.#effects });
   }
 
@@ -159,7 +162,7 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
   }
 
   cleared(): void {
-    this.#parked.deleteAll();
+    this.approvals.cleared();
   }
 
   runsTool(toolName: string): boolean {
@@ -184,13 +187,17 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
     this.approvals.resume();
   }
 
-  nextWake(nowMs: number): number | null {
-    return this.approvals.nextWake(nowMs);
+  stop(): void {
+    this.#parked.work.stop();
   }
 
-  async runDue(): Promise<void> {
+  nextWake(): number | null {
+    return this.#parked.work.nextWake();
+  }
+
+  runDue(): Promise<void> {
     this.#sweep();
-    this.approvals.runDue();
+    return this.#parked.work.runDue();
   }
 
   // ── What the class is asked ──
@@ -223,7 +230,6 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
     const swept = this.#ledger.sweep();
     if (swept.settled + swept.pending > 0) emit("action:ledger:swept", { ...swept });
     this.#results.sweep();
-    this.#parked.sweepClosed();
   }
 }
 

@@ -21,7 +21,12 @@ const MAX_MESSAGES = 500;
 /** Conversations of one agent whose messages are looked through. */
 const MAX_CONVERSATIONS = 20;
 
+/** By table. An agent of an older version has the table of parked actions until its next start. */
 const KEPT_QUESTIONS: Readonly<Record<string, string>> = {
+  cf_work: `SELECT key AS id, created_at AS asked_at, due_at FROM cf_work
+    WHERE kind = 'paused-action' AND settled_at IS NULL
+      AND CASE WHEN json_valid(payload) THEN json_extract(payload, '$.state') END = 'parked'
+    ORDER BY id LIMIT ${MAX_ROWS}`,
   cf_action_pauses: `SELECT execution_id AS id, created_at AS asked_at, due_at FROM cf_action_pauses
     WHERE state = 'parked' ORDER BY id LIMIT ${MAX_ROWS}`,
   cm_executions: `SELECT id, updated_at AS asked_at, due_at FROM cm_executions WHERE status = 'paused' LIMIT ${MAX_ROWS}`,

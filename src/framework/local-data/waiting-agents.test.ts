@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, expect, test, vi } from "vitest";
 import { CHILDREN_TABLES } from "../../agent/tree/children.ts";
-import { PAUSE_TABLES } from "../../features/actions/action-tables.ts";
+import { WORK_TABLES } from "../../work/work-table.ts";
 import { developedAgents, LocalAgents } from "./waiting-agents.ts";
 
 let folder: string;
@@ -38,7 +38,7 @@ function store(id: string, object: Stored): DatabaseSync {
   const [root = "", number] = id.split(".");
   const database = new DatabaseSync(join(folder, `${root.padEnd(64, "0")}${number ? `.${number}` : ""}.sqlite`));
   database.exec("PRAGMA journal_mode = WAL; CREATE TABLE cf_meta (id INTEGER, identity TEXT, condemned INTEGER)");
-  for (const { create } of [...PAUSE_TABLES, ...CHILDREN_TABLES]) for (const sql of create) database.exec(sql);
+  for (const { create } of [...WORK_TABLES, ...CHILDREN_TABLES]) for (const sql of create) database.exec(sql);
   const identity = JSON.stringify({ name: object.name, parentPath: object.parentPath ?? [] });
   database.prepare("INSERT INTO cf_meta VALUES (1, ?, ?)").run(identity, object.isCondemned ? 1 : 0);
   for (const { className, name } of object.children ?? []) {
@@ -51,12 +51,10 @@ function store(id: string, object: Stored): DatabaseSync {
 }
 
 function ask(database: DatabaseSync, at: number): void {
-  const columns =
-    "execution_id, state, action, tool_call_id, turn_id, request_id, message_id, input, input_hash, descriptor";
   database
     .prepare(
-      `INSERT INTO cf_action_pauses (${columns}, grant_snapshot, created_at, due_at)
-       VALUES (?, 'parked', 'pay', 'c', 't', 'r', 'm', '{}', 'h', '{}', '{}', ?, NULL)`
+      `INSERT INTO cf_work (kind, key, payload, created_at)
+       VALUES ('paused-action', ?, '{"state":"parked"}', ?)`
     )
     .run(`actpause_${at}`, at);
 }
@@ -98,7 +96,7 @@ test("a question of an object in use is found in its log, and so is that it was 
   expect((await local.waiting()).agents).toEqual([]);
   ask(database, 5);
   expect((await local.waiting()).agents).toMatchObject([{ at: "assistant/main", waiting: [{ id: "actpause_5" }] }]);
-  database.exec("UPDATE cf_action_pauses SET state = 'closed-approved'");
+  database.exec("UPDATE cf_work SET settled_at = 1");
   expect((await local.waiting()).agents).toEqual([]);
 });
 
