@@ -231,6 +231,28 @@ describe.each(["deploy", "release"] as const)("approving %s and dying at any wri
   });
 });
 
+describe("approving when the place of the outcome is gone, and dying at any write", () => {
+  it("ends in one note, one continuation and one effect, or in an unknown one that is reported", async () => {
+    let id = "";
+    const points = await everyDeath(
+      async () => {
+        await parked("deploy");
+        id = executionId();
+        world.sql("DELETE FROM test_calls");
+      },
+      (process) => process.approve(id),
+      async () => {
+        const process = await recover();
+        for (const { executionId: open } of process.pending()) await process.approve(open);
+        await settle();
+        expect([unfinished(), count("test_turns"), count("test_notes")]).toEqual([0, 1, 1]);
+        expect(world.effects["deploy"] ?? 0).toBeLessThanOrEqual(1);
+      }
+    );
+    expect(points).toBeGreaterThan(4);
+  });
+});
+
 describe("rejecting and dying at any write", () => {
   it("ends in one rejection and one continuation, and runs nothing", async () => {
     const points = await everyDeath(
