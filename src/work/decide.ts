@@ -24,9 +24,9 @@ interface Judged {
 
 /** `failures` counts those before this one. */
 export function afterFailure(item: Troubled, error: unknown, { policy, now, random }: Judged): Retry {
-  const { backoff, maxAttempts = Infinity, isFinal } = policy;
+  const { backoff, maxAttempts = Infinity, isFinal, pauseMs } = policy;
   if (item.failures + 1 >= maxAttempts || isFinal?.(error) || isTooOld(item, policy, now)) return "given-up";
-  return { at: now + Math.floor(backoffMs(item.failures, backoff, random)) };
+  return { at: now + Math.max(Math.floor(backoffMs(item.failures, backoff, random)), pauseMs?.(error) ?? 0) };
 }
 
 /** `starts` counts the claim that died. */

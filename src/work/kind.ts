@@ -28,6 +28,8 @@ export interface RetryPolicy {
   readonly maxAgeMs?: number;
   /** Deaths in a row that are taken for bad luck; later ones wait as failures do. Default 3. */
   readonly quickRestarts?: number;
+  /** The least pause after this failure, whatever the back-off says: a time that the other side asked for. */
+  readonly pauseMs?: (error: unknown) => number;
   /** Whether trying again is pointless. */
   readonly isFinal?: (error: unknown) => boolean;
   /** Whether the platform ended the run, not the work: it counts as a death, and the others of its lane go on meanwhile. */
@@ -62,6 +64,8 @@ export interface WorkView<Payload> extends WorkItem<Payload> {
 export type RunEnd<Payload = unknown> = {
   /** Called when the end is stored; also when the item was cancelled meanwhile. Must not throw. */
   readonly afterwards?: () => void;
+  /** Part of the transaction that stores the end; not called if the item was cancelled. A throw undoes both. */
+  readonly also?: () => void;
 } & (
   | { readonly end: "settled" }
   /** Not before this time. `aside`: the others of its lane do not wait for it. `payload` replaces the one it has. */

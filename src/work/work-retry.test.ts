@@ -50,4 +50,70 @@ describe("an item", () => {
     // Nothing is due.
     await work.drained();
   });
+
+  test("that failed is not tried before the time that its failure names", async () => {
+    const pauseMs = (error: unknown) => (error instanceof Error && error.message === "busy" ? 700 : 0);
+    const scene = world({ retry: { backoff: { baseMs: 100, maxMs: 10_000 }, pauseMs } });
+    const { work } = scene.boot();
+    work.add({ key: "a", payload: "x" });
+    for (const [reason, wait] of [["busy", 700] as const, ["no", 200] as const, ["no", 400] as const]) {
+      await settle();
+      scene.running[0]?.fail(new Error(reason));
+      await settle();
+      expect(work.find("a")?.dueAt).toBe(scene.state.now + wait);
+      scene.state.now += wait;
+      await work.runDue();
+    }
+  });
+
+  test("that is given up is handed over with what its run has saved", async () => {
+    const handed: string[] = [];
+    const scene = world({
+      retry: { backoff: { baseMs: 100, maxMs: 100 }, maxAttempts: 1 },
+      givenUp: ({ payload }) => void handed.push(payload)
+    });
+    const { work } = scene.boot();
+    work.add({ key: "a", payload: "as it was" });
+    await settle();
+    const [run] = scene.running;
+    if (run) work.save(run.item, "as it is now");
+    run?.fail(new Error("no"));
+    await settle();
+    expect(handed).toEqual(["as it is now"]);
+  });
+
+  test("ends in one transaction with what follows from it, or not at all", async () => {
+    const scene = world();
+    const { work } = scene.boot();
+    for (const key of ["a", "b", "cancelled"]) work.add({ key, payload: "x" });
+    await settle();
+    const [a, b, cancelled] = scene.running;
+    a?.end({ ...SETTLED, also: () => void work.add({ key: "after a", payload: "x", dueAt: 9_000 }) });
+    b?.end({
+      ...SETTLED,
+      also: () => {
+        work.add({ key: "after b", payload: "x", dueAt: 9_000 });
+        throw new Error("The disk is full.");
+      }
+    });
+    work.cancel("cancelled");
+    cancelled?.end({ ...SETTLED, also: () => void work.add({ key: "after c", payload: "x", dueAt: 9_000 }) });
+    await settle();
+    const states = ["a", "b", "after a", "after b", "after c"].map((key) => work.state(key));
+    expect(states).toEqual(["settled", "claimed", "waiting", undefined, undefined]);
+    // The run that could not be stored is repeated, as after a death.
+    scene.state.now += 30_000;
+    await work.runDue();
+    expect(work.find("b")).toMatchObject({ state: "claimed", claim: 2 });
+  });
+
+  test("that is put again is moved with its new payload, in one row", async () => {
+    const scene = world();
+    const { sql, work } = scene.boot();
+    work.put({ key: "a", payload: "first", dueAt: null });
+    const before = sql.one<{ n: number }>("SELECT total_changes() AS n")?.n ?? 0;
+    expect(work.put({ key: "a", payload: "second", dueAt: 5_000 })).toBe(true);
+    expect((sql.one<{ n: number }>("SELECT total_changes() AS n")?.n ?? 0) - before).toBe(1);
+    expect(work.find("a")).toMatchObject({ state: "waiting", payload: "second", dueAt: 5_000 });
+  });
 });

@@ -32,6 +32,8 @@ export interface WorkHost {
   rearm(): void;
 }
 
+type Postponed<Payload> = Extract<RunEnd<Payload>, { end: "postponed" }>;
+
 interface Run {
   readonly row: WorkRow;
   readonly controller: AbortController;
@@ -105,11 +107,8 @@ export class Work<Payload> {
 
   /** Adds an item, or moves one that waits or is parked. False: it is claimed, or over. */
   put(item: NewItem<Payload>): boolean {
-    return this.#table.transaction(() => {
-      if (this.add(item)) return true;
-      const { key, dueAt = this.#host.clock.now(), payload } = item;
-      return this.schedule(key, dueAt, payload);
-    });
+    const { key, payload, dueAt = this.#host.clock.now() } = item;
+    return this.#table.transaction(() => this.add(item) || this.schedule(key, dueAt, payload));
   }
 
   /** Undefined: it is not known. */
@@ -423,13 +422,15 @@ export class Work<Payload> {
 
   #store(row: WorkRow, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
     if ("failed" in outcome) return this.#failed(row, outcome.failed);
-    if (outcome.end === "settled") return void this.#settle(row);
-    const { until, aside: isAside = false, payload } = outcome;
-    this.#table.postpone(row, {
-      until,
-      isAside,
-      payload: payload === undefined ? undefined : this.#stored.encode(payload)
+    this.#table.transaction(() => {
+      const isStored = outcome.end === "settled" ? this.#settle(row) : this.#postpone(row, outcome);
+      if (isStored) outcome.also?.();
     });
+  }
+
+  #postpone(row: WorkRow, { until, aside: isAside = false, payload }: Postponed<Payload>): boolean {
+    const encoded = payload === undefined ? undefined : this.#stored.encode(payload);
+    return this.#table.postpone(row, { until, isAside, payload: encoded });
   }
 
   #failed(row: WorkRow, error: unknown): void {
@@ -462,7 +463,8 @@ export class Work<Payload> {
   #giveUp(row: WorkRow, error: unknown): void {
     const { deadLetters } = this.#kind;
     this.#table.transaction(() => {
-      const item = this.#stored.item(row);
+      // As it is now: its run may have saved another payload.
+      const item = this.#stored.item(this.#table.find(row.key) ?? row);
       if (!item || !this.#settle(row, errorMessage(error))) return;
       if (deadLetters !== undefined) this.#table.keepNewestDead(deadLetters);
       this.#kind.givenUp?.(item, error);
