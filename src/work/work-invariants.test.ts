@@ -7,7 +7,7 @@ import { rowsOf, settle, world } from "./work.test-support.ts";
 type Step =
   | { readonly do: "add"; readonly key: string; readonly lane: string | undefined; readonly inMs: number }
   | { readonly do: "end"; readonly pick: number; readonly how: "settle" | "postpone" | "aside" | "fail" | "interrupt" }
-  | { readonly do: "cancel" | "schedule" | "put" | "revive" | "know" | "settle" | "park"; readonly key: string }
+  | { readonly do: "cancel" | "schedule" | "put" | "again" | "revive" | "know" | "settle" | "park"; readonly key: string }
   | { readonly do: "cancel-lane"; readonly lane: string }
   | { readonly do: "pass"; readonly ms: number }
   | { readonly do: "wake" | "retry-by" | "die" };
@@ -27,7 +27,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       how: fc.constantFrom("settle", "settle", "postpone", "aside", "fail", "interrupt")
     }) as fc.Arbitrary<Step>,
     fc.record({
-      do: fc.constantFrom("cancel" as const, "schedule" as const, "put" as const, "revive" as const, "know" as const),
+      do: fc.constantFrom(...(["cancel", "schedule", "put", "again", "revive", "know"] as const)),
       key
     }),
     fc.record({ do: fc.constantFrom("settle" as const, "park" as const), key }),
@@ -101,6 +101,9 @@ describe("whatever runs, dies, wakes and cancels", () => {
                   break;
                 case "put":
                   if (work.put({ key: step.key, payload: "put" })) over.delete(step.key);
+                  break;
+                case "again":
+                  work.again(step.key, state.now + 40);
                   break;
                 case "know":
                   work.know(step.key);

@@ -171,13 +171,14 @@ export class WorkTable {
 
   /** When the next item is due that may be claimed. */
   nextDue(busy: readonly string[] = []): number | null {
+    // Reads no row where nothing waits, which is what a start mostly finds.
     const row = this.#hasLanes
-      ? this.#table.one<{ at: number | null }>(
-          `${HEADS} SELECT MIN(due_at) AS at FROM heads`,
+      ? this.#table.one<{ at: number }>(
+          `${HEADS} SELECT due_at AS at FROM heads WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
           ...[this.#kind, JSON.stringify(busy)]
         )
-      : this.#table.one<{ at: number | null }>(
-          "SELECT MIN(due_at) AS at FROM cf_work WHERE kind = ? AND due_at IS NOT NULL",
+      : this.#table.one<{ at: number }>(
+          "SELECT due_at AS at FROM cf_work WHERE kind = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1",
           this.#kind
         );
     return row?.at ?? null;

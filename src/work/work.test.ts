@@ -272,6 +272,26 @@ describe("an item", () => {
     expect(work.find("a")).toMatchObject({ payload: "put", dueAt: 1_500 });
   });
 
+  test("that is due again by the time its run settles it waits for that, and else is settled", async () => {
+    const scene = world();
+    const { work } = scene.boot();
+    for (const name of ["a", "b", "c"]) work.add({ key: name, payload: "x" });
+    expect(work.again("a", 2_000)).toBe(false);
+    await settle();
+    expect([work.again("a", 2_000), work.again("b", 2_000), work.again("b", null)]).toEqual([true, true, true]);
+    work.again("c", 9_000);
+    expect(work.state("a")).toBe("claimed");
+    const [a, b, c] = scene.running;
+    a?.end(SETTLED);
+    b?.end(SETTLED);
+    c?.fail(new Error("no"));
+    await settle();
+    expect(work.find("a")).toMatchObject({ state: "waiting", dueAt: 2_000, starts: 0 });
+    expect(work.state("b")).toBe("settled");
+    expect(work.find("c")).toMatchObject({ dueAt: 1_100, failures: 1 });
+    expect(work.again("a", 3_000)).toBe(false);
+  });
+
   test("that takes long leaves its place to the next one, and goes on", async () => {
     const scene = world({ concurrency: 1, slowMs: 500 });
     const { work } = scene.boot();

@@ -37,6 +37,8 @@ type Postponed<Payload> = Extract<RunEnd<Payload>, { end: "postponed" }>;
 interface Run {
   readonly row: WorkRow;
   readonly controller: AbortController;
+  /** When the item is due again, once this run has settled it. */
+  dueAgain: number | null;
 }
 
 export class Work<Payload> {
@@ -171,6 +173,13 @@ export class Work<Payload> {
   #runsAfter(isChanged: boolean): boolean {
     if (isChanged) this.#host.sql.afterTransaction({ committed: () => this.#changed() });
     return isChanged;
+  }
+
+  /** As this process's run of the item settles it, it waits until then; null: it does not. False: it does not run. */
+  again(key: string, dueAt: number | null): boolean {
+    const run = this.#runs.get(key);
+    if (run) run.dueAgain = dueAt;
+    return run !== undefined;
   }
 
   /**
@@ -379,7 +388,7 @@ export class Work<Payload> {
       const id = this.#due.shift();
       const mayRun = id !== undefined && !this.#isStopped;
       const row = mayRun ? this.#table.claim(id, this.#host.clock.now(), this.#busyLanes) : undefined;
-      const run = row && { row, controller: new AbortController() };
+      const run = row && { row, controller: new AbortController(), dueAgain: null };
       if (run) this.#runs.set(run.row.key, run);
       claimed.resolve();
       if (run) await this.#runOne(run);
@@ -416,15 +425,17 @@ export class Work<Payload> {
   #end(run: Run, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
     if (this.#isStopped) return;
     // Cancelled, or claimed anew since: what it says is about another item.
-    if (this.#runs.get(run.row.key) === run) this.#store(run.row, outcome);
+    if (this.#runs.get(run.row.key) === run) this.#store(run, outcome);
     if ("end" in outcome) outcome.afterwards?.();
   }
 
-  #store(row: WorkRow, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
+  #store({ row, dueAgain }: Run, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
     if ("failed" in outcome) return this.#failed(row, outcome.failed);
+    const isAgain = outcome.end === "settled" && dueAgain !== null;
+    const end: RunEnd<Payload> = isAgain ? { ...outcome, end: "postponed", until: dueAgain } : outcome;
     this.#table.transaction(() => {
-      const isStored = outcome.end === "settled" ? this.#settle(row) : this.#postpone(row, outcome);
-      if (isStored) outcome.also?.();
+      const isStored = end.end === "settled" ? this.#settle(row) : this.#postpone(row, end);
+      if (isStored) end.also?.();
     });
   }
 
