@@ -19,3 +19,16 @@ export interface AgentCore extends WorkHost {
   /** Hands an error to the user's `onError`; what that throws is logged and swallowed. */
   report(error: unknown): Promise<void>;
 }
+
+/** The host of kinds of work whose runs have a context of their own, or one that is kept alive already. */
+export function hostIn(core: AgentCore, inAgent: WorkHost["inAgent"]): WorkHost {
+  return {
+    sql: core.sql,
+    clock: core.clock,
+    quarantine: core.quarantine,
+    random: () => core.ids.random(),
+    inAgent,
+    background: (work) => core.background(work),
+    rearm: () => core.rearm()
+  };
+}

@@ -322,6 +322,7 @@ export class AgentRuntime implements AgentCore, Services {
     if (this.#isGone) return;
     this.#isGone = true;
     this.life.stop();
+    this.childWakes.stop();
     this.tree.removeAll();
     await this.lifecycle.wipe();
     this.emit("destroy", {});
@@ -395,6 +396,7 @@ export class AgentRuntime implements AgentCore, Services {
   /** Durable work without a wake would be stranded until the next visitor. */
   async #adoptWake(): Promise<void> {
     if (!this.identity.isFacet) {
+      this.childWakes.start();
       this.wakes.adopt(await this.alarm.read());
       await this.wakes.rearm();
     } else if (this.wakes.next() === null) this.wakes.adopt(null);

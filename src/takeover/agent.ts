@@ -13,9 +13,10 @@ import { dedupKey, type ScheduleType } from "../features/schedules/schedule-row.
 import { SCHEDULE_TABLES } from "../features/schedules/schedule-table.ts";
 import { childEntry, SCHEDULES_OF } from "../agent/tree/taken-over-children.ts";
 import { STATE_TABLES } from "../agent/state.ts";
-import { WAKE_TABLES } from "../agent/tree/child-wakes.ts";
+import { CHILD_WAKE } from "../agent/tree/child-wakes.ts";
 import { CHILDREN_TABLES } from "../agent/tree/children.ts";
 import { pathKey, type AgentPath, type AgentPathStep } from "../host/path.ts";
+import { WORK_TABLES } from "../work/work-table.ts";
 import { WORKFLOW_TABLES } from "../features/workflows/workflow-table.ts";
 
 // ── State ──
@@ -230,10 +231,10 @@ function handDown({ sql }: TakeoverContext, rows: readonly OwnedSchedule[]): voi
 }
 
 function wakeChild(sql: Sql, key: string, at: number): void {
-  new TableSet(sql, WAKE_TABLES).run(
-    "INSERT INTO cf_wakes (path, at) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET at = MIN(at, excluded.at)",
-    key,
-    at
+  new TableSet(sql, WORK_TABLES).run(
+    `INSERT INTO cf_work (kind, key, payload, due_at, created_at) VALUES (?, ?, 'null', ?, ?)
+     ON CONFLICT (kind, key) DO UPDATE SET due_at = MIN(due_at, excluded.due_at)`,
+    ...[CHILD_WAKE, key, at, at]
   );
 }
 

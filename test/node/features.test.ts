@@ -105,7 +105,7 @@ describe("a feature in the life of an agent", () => {
     const host = open([reply(toolCall("note", { text: "call", inMs: 3_600_000 })), reply(text("Done."))]);
     await (await host.get(Holder, "a")).inChild("Remind me.");
     await host.advance(15 * 60_000);
-    expect(host.sql(Holder, "a", "SELECT path FROM cf_wakes")).toHaveLength(1);
+    expect(host.sql(Holder, "a", "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toHaveLength(1);
     await host.restart();
     await host.advance(3_600_000);
     expect(scene.trace.filter((entry) => entry.startsWith("due"))).toEqual(["due call"]);

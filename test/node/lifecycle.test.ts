@@ -168,7 +168,7 @@ test("an idle agent has no alarm, and neither has its tree", async () => {
   expect(await parent.childTicks()).toEqual(["child-one"]);
   await host.idle();
   expect(host.alarm(Parent, "p")).toBeNull();
-  expect(host.sql(Parent, "p", "SELECT * FROM cf_wakes")).toEqual([]);
+  expect(host.sql(Parent, "p", "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toEqual([]);
 });
 
 test("a lost alarm is armed again by the next start", async () => {
@@ -207,7 +207,7 @@ test("a child that cannot start is woken ever less often, and dropped after a da
   // Every 5 minutes at the most often, after the first few.
   expect(inTheFirstHour).toBeLessThan(20);
   await host.advance(25 * 60 * 60_000);
-  expect(host.sql(Parent, "p", "SELECT * FROM cf_wakes")).toEqual([]);
+  expect(host.sql(Parent, "p", "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toEqual([]);
   expect(host.alarm(Parent, "p")).toBeNull();
 });
 

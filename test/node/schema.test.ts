@@ -195,7 +195,7 @@ test("a new object has one table, and each that it makes is as its owner declare
     "cf_queue",
     "cf_schedules",
     "cf_state",
-    "cf_wakes"
+    "cf_work"
   ]);
   for (const [table, statements] of Object.entries(made)) expect(statements, table).toEqual(DECLARED[table]);
 });

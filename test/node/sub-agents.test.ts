@@ -156,10 +156,10 @@ test("destroy() in a child removes its schedules, wakes and registry row, and th
   const a = await getSubAgentByName(room, Member, "a");
   await a.remindMe(60, "a");
   await a.nestAndRemind(["b"], 60);
-  expect(host.sql(Room, "r", "SELECT path FROM cf_wakes")).toHaveLength(2);
+  expect(host.sql(Room, "r", "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toHaveLength(2);
   await a.end().catch(() => undefined);
   await host.idle();
-  expect(host.sql(Room, "r", "SELECT path FROM cf_wakes")).toEqual([]);
+  expect(host.sql(Room, "r", "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toEqual([]);
   expect(await room.members()).toEqual([]);
   expect(host.alarm(Room, "r")).toBeNull();
 });

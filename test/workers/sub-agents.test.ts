@@ -277,7 +277,11 @@ test("a child's schedule fires in the child through the root's alarm after both 
   expect(await b.cancelReminder(id)).toBe(false);
   expect(await b.reminders()).toEqual([]);
   await evictAllDurableObjects();
-  await expect.poll(async () => (await sqlOf(room, "SELECT path FROM cf_wakes")).length, { timeout: 10_000 }).toBe(0);
+  await expect
+    .poll(async () => (await sqlOf(room, "SELECT key FROM cf_work WHERE kind = 'child-wake'")).length, {
+      timeout: 10_000
+    })
+    .toBe(0);
   expect(await a.marks()).toEqual(["ding"]);
   expect(await alarmOf(room)).toBeNull();
 });
@@ -300,12 +304,14 @@ test("a fiber of a grandchild that was cut off is recovered through the root's a
   await abortAllDurableObjects();
   await cut;
   const root = rawStub(env.Clerk, name);
-  expect(await sqlOf(root, "SELECT path FROM cf_wakes")).toEqual([{ path: '[["Clerk","a"],["Clerk","b"]]' }]);
+  expect(await sqlOf(root, "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toEqual([
+    { key: '[["Clerk","a"],["Clerk","b"]]' }
+  ]);
   // Due at the next heartbeat; the test cannot wait for it.
-  await sqlOf(root, "UPDATE cf_wakes SET at = 1");
+  await sqlOf(root, "UPDATE cf_work SET due_at = 1 WHERE kind = 'child-wake'");
   expect(await runDurableObjectAlarm(root)).toBe(true);
   expect(await root.below(["a", "b"], "entries")).toContain('recovered:deep:{"step":2}');
-  await expect.poll(() => sqlOf(root, "SELECT path FROM cf_wakes")).toEqual([]);
+  await expect.poll(() => sqlOf(root, "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toEqual([]);
   expect(await alarmOf(root)).toBeNull();
 });
 
@@ -315,11 +321,11 @@ test("destroy() of a child removes its schedules, wakes, registry row and storag
   await a.mark("gone soon");
   await a.remindMe(60, "a");
   await a.nestAndRemind(["b"], 60);
-  expect(await sqlOf(room, "SELECT path FROM cf_wakes")).toHaveLength(2);
+  expect(await sqlOf(room, "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toHaveLength(2);
   // The caller may see the connection to the destroyed child break.
   await a.end().catch(() => undefined);
   await expect.poll(() => room.members()).toEqual([]);
-  expect(await sqlOf(room, "SELECT path FROM cf_wakes")).toEqual([]);
+  expect(await sqlOf(room, "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toEqual([]);
   expect(await alarmOf(room)).toBeNull();
   expect(await (await getSubAgentByName(room, Member, "a")).marks()).toEqual([]);
 });
@@ -329,7 +335,7 @@ test("deleting a child leaves the schedules of siblings whose names look like pa
   const names = ["a", "a/b", "a%", 'a"', "a_"];
   for (const name of names) await (await getSubAgentByName(room, Member, name)).remindMe(3_600, name);
   await room.dropMember("a");
-  expect(await sqlOf(room, "SELECT path FROM cf_wakes")).toHaveLength(4);
+  expect(await sqlOf(room, "SELECT key FROM cf_work WHERE kind = 'child-wake'")).toHaveLength(4);
   await (await getSubAgentByName(room, Member, "a")).mark("new");
   for (const name of names.slice(1)) {
     expect(await (await getSubAgentByName(room, Member, name)).reminders()).toHaveLength(1);
