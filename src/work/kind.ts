@@ -30,14 +30,20 @@ export interface RetryPolicy {
   readonly quickRestarts?: number;
   /** The least pause after this failure, whatever the back-off says: a time that the other side asked for. */
   readonly pauseMs?: (error: unknown) => number;
+  /** While an item pauses after deaths, the others of its lane go on. */
+  readonly asideAfterDeaths?: true;
   /** Whether trying again is pointless. */
   readonly isFinal?: (error: unknown) => boolean;
-  /** Whether the platform ended the run, not the work: it counts as a death, and the others of its lane go on meanwhile. */
+  /**
+   * Whether the platform ended the run, not the work: it counts as a death, failures are counted anew, and the others of its
+   * lane go on meanwhile.
+   */
   readonly isInterruption?: (error: unknown) => boolean;
 }
 
 export interface WorkItem<Payload> {
   readonly key: string;
+  readonly lane: string | null;
   readonly payload: Payload;
   readonly createdAt: number;
   /** Claims of it, this one included. */
@@ -46,6 +52,8 @@ export interface WorkItem<Payload> {
   readonly starts: number;
   /** Runs in a row that failed. */
   readonly failures: number;
+  /** Since when it fails or its process dies, in a row. */
+  readonly troubledSince: number | null;
 }
 
 /** In what state an item is. "parked": it waits for `schedule`. "dead": it was given up, and is kept to be looked at. */
@@ -54,7 +62,6 @@ export type WorkState = "waiting" | "claimed" | "parked" | "settled" | "dead";
 /** An item as it is stored. */
 export interface WorkView<Payload> extends WorkItem<Payload> {
   readonly state: WorkState;
-  readonly lane: string | null;
   readonly dueAt: number | null;
   readonly settledAt: number | null;
   /** Of the last run that failed. */
@@ -68,6 +75,8 @@ export type RunEnd<Payload = unknown> = {
   readonly also?: () => void;
 } & (
   | { readonly end: "settled" }
+  /** As after its last failure, without being one. */
+  | { readonly end: "given-up"; readonly error: unknown }
   /** Not before this time. `aside`: the others of its lane do not wait for it. `payload` replaces the one it has. */
   | { readonly end: "postponed"; readonly until: number; readonly aside?: boolean; readonly payload?: Payload }
 );
@@ -115,7 +124,12 @@ export interface WorkKind<Payload> {
   /** Default: "again". */
   interrupted?(item: WorkItem<Payload>, claimedAt: number): AfterDeath;
   /** Called in the transaction that sets an item aside which cannot be read. `stored`: what its payload says as JSON. */
-  unreadable?(item: { readonly key: string; readonly stored: unknown; readonly error: string }): void;
+  unreadable?(item: {
+    readonly key: string;
+    readonly lane: string | null;
+    readonly stored: unknown;
+    readonly error: string;
+  }): void;
 }
 
 export interface NewItem<Payload> {

@@ -1,14 +1,19 @@
-// Between rows and items of one kind: payloads are encoded and decoded here, and what cannot be read is set aside.
+// Between rows and items of one kind: payloads are encoded and decoded here, what cannot be read is set aside, and what is
+// over is forgotten after a time.
 import type { Quarantine } from "../host/quarantine.ts";
 import { parseJson } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
-import type { WorkItem, WorkKind, WorkView } from "./kind.ts";
+import type { Listed, WorkItem, WorkKind, WorkView } from "./kind.ts";
 import { stateOf, type WorkRow, type WorkTable } from "./work-table.ts";
+
+/** How often settled items that are too old are looked for, while there is other work. */
+const SWEEP_MS = 3_600_000;
 
 export class StoredItems<Payload> {
   readonly #kind: WorkKind<Payload>;
   readonly #table: WorkTable;
   readonly #quarantine: Quarantine;
+  #sweptAt = -Infinity;
 
   constructor(kind: WorkKind<Payload>, { table, quarantine }: { table: WorkTable; quarantine: Quarantine }) {
     this.#kind = kind;
@@ -33,7 +38,7 @@ export class StoredItems<Payload> {
       this.#quarantine({ table: "cf_work", key: `${row.kind}:${row.key}`, body: row.payload, error });
       this.#table.remove(row.key);
       const stored = parseJson(row.payload);
-      this.#kind.unreadable?.({ key: row.key, stored: stored.ok ? stored.value : undefined, error });
+      this.#kind.unreadable?.({ key: row.key, lane: row.lane, stored: stored.ok ? stored.value : undefined, error });
     });
   }
 
@@ -44,8 +49,26 @@ export class StoredItems<Payload> {
       if (row.settledAt === null) this.#setAside(row, decoded.error);
       return undefined;
     }
-    const { lane, dueAt, settledAt, error } = row;
-    return { ...itemOf(row, decoded.value), state: stateOf(row), lane, dueAt, settledAt, error };
+    const { dueAt, settledAt, error } = row;
+    return { ...itemOf(row, decoded.value), state: stateOf(row), dueAt, settledAt, error };
+  }
+
+  /** In the order in which they were added, one body in memory at a time; without those that have no payload any more. */
+  *views({ states, lane }: Listed = {}): Generator<WorkView<Payload>> {
+    const isOpen = states !== undefined && !states.some((state) => state === "settled" || state === "dead");
+    const after = (id: number) => this.#table.after(id, { lane, isOpen });
+    for (let row = after(0); row; row = after(row.id)) {
+      const view = states === undefined || states.includes(stateOf(row)) ? this.view(row) : undefined;
+      if (view) yield view;
+    }
+  }
+
+  /** Deletes settled items that no caller asks for any more. */
+  sweep(now: number): void {
+    const { retentionMs, deadLetters } = this.#kind;
+    if (retentionMs === 0 || now < this.#sweptAt + SWEEP_MS) return;
+    this.#sweptAt = now;
+    this.#table.sweep(now - retentionMs, deadLetters !== undefined);
   }
 
   #decode({ payload }: WorkRow): Result<Payload, string> {
@@ -54,6 +77,7 @@ export class StoredItems<Payload> {
   }
 }
 
-function itemOf<Payload>({ key, createdAt, claim, starts, failures }: WorkRow, payload: Payload): WorkItem<Payload> {
-  return { key, payload, createdAt, claim, starts, failures };
+function itemOf<Payload>(row: WorkRow, payload: Payload): WorkItem<Payload> {
+  const { key, lane, createdAt, claim, starts, failures, troubledSince } = row;
+  return { key, lane, payload, createdAt, claim, starts, failures, troubledSince };
 }

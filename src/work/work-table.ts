@@ -87,7 +87,7 @@ const IS_FREE = `w.lane NOT IN (SELECT value FROM json_each(?3)) AND NOT EXISTS 
 
 /** Rows that one sweep deletes. */
 const SWEEP_ROWS = 500;
-const MAX_ERROR_CHARS = 1_000;
+const MAX_ERROR_CHARS = 4_000;
 
 interface Ending {
   readonly now: number;
@@ -96,6 +96,8 @@ interface Ending {
   readonly keepsPayload: boolean;
   /** Of an item that is given up. */
   readonly error?: string | undefined;
+  /** Its run failed: that is counted. */
+  readonly hasFailed?: boolean;
 }
 
 /** A row that another process or an earlier claim must not change. */
@@ -194,7 +196,7 @@ export class WorkTable {
 
   // ── The end of a claim. False: the item has another claim by now, or none. ──
 
-  settle({ id, claim }: Claimed, { now, isKept, keepsPayload, error }: Ending): boolean {
+  settle({ id, claim }: Claimed, { now, isKept, keepsPayload, error, hasFailed = false }: Ending): boolean {
     if (!isKept)
       return (
         this.#table.change("DELETE FROM cf_work WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL", id, claim)
@@ -202,9 +204,9 @@ export class WorkTable {
       );
     return (
       this.#table.change(
-        `UPDATE cf_work SET settled_at = ?, claimed_at = NULL, error = ?${keepsPayload ? "" : ", payload = 'null'"}
-         WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
-        ...[now, error?.slice(0, MAX_ERROR_CHARS) ?? null, id, claim]
+        `UPDATE cf_work SET settled_at = ?, claimed_at = NULL, error = ?, failures = failures + ?
+           ${keepsPayload ? "" : ", payload = 'null'"} WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
+        ...[now, error?.slice(0, MAX_ERROR_CHARS) ?? null, Number(hasFailed), id, claim]
       ).changed === 1
     );
   }
@@ -250,13 +252,14 @@ export class WorkTable {
   }
 
   /** Its process died, or the platform ended its run. `at` null: it is parked. */
-  release({ id, claim, claimedAt }: WorkRow, at: number | null, isAside = false): boolean {
+  release(row: WorkRow, at: number | null, { isAside = false, failures = row.failures } = {}): boolean {
+    const { id, claim, claimedAt } = row;
     return (
       this.#table.change(
-        `UPDATE cf_work SET due_at = ?, is_aside = is_aside OR ?, claimed_at = NULL,
+        `UPDATE cf_work SET due_at = ?, is_aside = is_aside OR ?, claimed_at = NULL, failures = ?,
            troubled_since = COALESCE(troubled_since, ?)
          WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
-        ...[at, Number(isAside), claimedAt, id, claim]
+        ...[at, Number(isAside), failures, claimedAt, id, claim]
       ).changed === 1
     );
   }
@@ -364,8 +367,22 @@ export class WorkTable {
     );
   }
 
+  /** Those that were given up and are kept, the newest first. */
+  dead(): WorkRow[] {
+    return this.#table.all<WorkRow>(
+      `SELECT ${COLUMNS} FROM cf_work WHERE kind = ? AND settled_at IS NOT NULL AND error IS NOT NULL
+       ORDER BY settled_at DESC, id DESC`,
+      this.#kind
+    );
+  }
+
   /** Whether so many, or more, are not over. */
   holdsAtLeast(count: number): boolean {
+    // The span of ids bounds the count and costs two lookups.
+    const ids = this.#table.one<{ span: number }>(
+      "SELECT (SELECT MAX(id) FROM cf_work) - (SELECT MIN(id) FROM cf_work) + 1 AS span"
+    );
+    if ((ids?.span ?? 0) < count) return false;
     return (
       this.#table.one(
         "SELECT 1 AS found FROM cf_work WHERE kind = ? AND settled_at IS NULL LIMIT 1 OFFSET ?",

@@ -234,6 +234,78 @@ describe("an item", () => {
     expect(work.nextWake()).toBe(1_300);
   });
 
+  test("that dies again and again steps aside while it pauses, if its kind says so, and keeps its failures", async () => {
+    const retry = { backoff: { baseMs: 100, maxMs: 1_000 }, quickRestarts: 1, asideAfterDeaths: true } as const;
+    const scene = world({ hasLanes: true, retry });
+    scene.boot().work.add({ key: "a", payload: "x", lane: "one" });
+    await settle();
+    scene.running[0]?.fail(new Error("no"));
+    await settle();
+    scene.state.now += 100;
+    await scene.boot().work.runDue();
+    await settle();
+    const { work } = scene.boot();
+    work.add({ key: "b", payload: "x", lane: "one" });
+    await settle();
+    expect(scene.started).toEqual(["a", "a", "b"]);
+    expect(work.find("a")).toMatchObject({ state: "waiting", dueAt: 1_200, failures: 1, starts: 1, lane: "one" });
+    expect(work.find("a")?.troubledSince).toBe(1_000);
+  });
+
+  test("counts its failures anew after an interruption, and a run that gives it up is no failure", async () => {
+    const isInterruption = (error: unknown) => error instanceof Error && error.message === "reset";
+    const retry = { backoff: { baseMs: 100, maxMs: 100 }, maxAttempts: 2, isInterruption };
+    const scene = world({ retry, deadLetters: 5 });
+    const { work } = scene.boot();
+    const next = async () => {
+      scene.state.now += 100;
+      await work.runDue();
+      await settle();
+      return scene.running[0];
+    };
+    work.add({ key: "a", payload: "x" });
+    await settle();
+    for (const said of ["no", "reset", "no", "no"]) {
+      scene.running[0]?.fail(new Error(said));
+      await settle();
+      await next();
+    }
+    expect(work.find("a")).toMatchObject({ state: "dead", failures: 2, error: "no" });
+    work.add({ key: "b", payload: "x" });
+    await settle();
+    scene.running[0]?.fail(new Error("no"));
+    await settle();
+    (await next())?.end({ end: "given-up", error: new Error("enough") });
+    await settle();
+    expect(work.find("b")).toMatchObject({ state: "dead", failures: 1, error: "enough" });
+    expect(work.dead().map(({ key }) => key)).toEqual(["b", "a"]);
+    expect(scene.givenUp).toEqual(["a", "b"]);
+  });
+
+  test("needs no wake of its own while it is about to be claimed, and has one when the table fails", async () => {
+    const scene = world();
+    const { sql, work } = scene.boot();
+    work.add({ key: "a", payload: "x" });
+    expect(work.nextWake()).toBeNull();
+    await settle();
+    sql.run("CREATE TRIGGER full BEFORE UPDATE ON cf_work BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END");
+    work.add({ key: "b", payload: "x" });
+    await settle();
+    expect([scene.started, work.nextWake()]).toEqual([["a"], 31_000]);
+  });
+
+  test("that is added at any moment of the end of the runs before it is run without a wake", async () => {
+    for (let ticks = 0; ticks < 40; ticks += 1) {
+      const scene = world({ run: async () => SETTLED, retentionMs: 0 });
+      const { sql, work } = scene.boot();
+      work.add({ key: "a", payload: "x" });
+      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
+      work.add({ key: "b", payload: "x" });
+      for (let tick = 0; tick < 80; tick += 1) await Promise.resolve();
+      expect([ticks, rowsOf({ sql })]).toEqual([ticks, []]);
+    }
+  });
+
   test("that is given up is kept with its payload, the newest so many of them", async () => {
     const retry = { backoff: { baseMs: 100, maxMs: 1_000 }, maxAttempts: 1 };
     const scene = world({ retry, deadLetters: 2, retentionMs: 0, concurrency: 1 });
@@ -317,6 +389,12 @@ describe("an item", () => {
     ]);
     expect([...work.items({ lane: "one", states: ["waiting"] })].map(({ key }) => key)).toEqual(["c"]);
     expect([work.holdsAtLeast(3), work.holdsAtLeast(4)]).toEqual([true, false]);
+    work.add({ key: "far", payload: "x", dueAt: 9_000 });
+    work.cancel("b");
+    expect([work.holdsAtLeast(3), work.holdsAtLeast(4)]).toEqual([true, false]);
+    work.cancel("far");
+    work.add({ key: "b", payload: "b", lane: "two" });
+    await settle();
     work.cancelAll({ lane: "one" });
     expect([...work.items()].map(({ key }) => key)).toEqual(["b"]);
     expect(scene.running.find((run) => run.key === "a")?.signal.aborted).toBe(true);
@@ -390,7 +468,7 @@ describe("an item", () => {
     sql.run(`UPDATE cf_work SET payload = '{"words":1}'`);
     scene.state.now = 2_000;
     await work.runDue();
-    expect(seen).toEqual([{ key: "a", stored: { words: 1 }, error: "it has no text" }]);
+    expect(seen).toEqual([{ key: "a", lane: null, stored: { words: 1 }, error: "it has no text" }]);
   });
 
   test("of a lane waits for the one before it, unless that steps aside", async () => {

@@ -1,36 +1,21 @@
 // The runner of one kind of durable work. It claims what is due, runs it with bounded concurrency, and writes what came of
 // it; a start takes up what processes before it had claimed. One wake source: the time of the next item that may be claimed.
 import { happensWithin } from "../host/deadline.ts";
-import type { Clock, Sql } from "../host/ports.ts";
-import type { Quarantine } from "../host/quarantine.ts";
 import { errorMessage } from "../util/errors.ts";
 import { afterDeath, afterFailure, afterInterruption } from "./decide.ts";
 import type { Listed, NewItem, RetryPolicy, RunEnd, WorkItem, WorkKind, WorkState, WorkView } from "./kind.ts";
+import type { WorkHost } from "./work-host.ts";
 import { StoredItems } from "./stored-items.ts";
 import { stateOf, WorkTable, type WorkRow } from "./work-table.ts";
 
+export type { WorkHost } from "./work-host.ts";
+
 /** Runs that end without waiting for anything are interrupted this often, so that other objects of the process go on. */
 const RUNS_BETWEEN_YIELDS = 20;
-/** How often settled items that are too old are looked for, while there is other work. */
-const SWEEP_MS = 3_600_000;
 /** Items that one look finds to be due: finding them costs more than claiming one. */
 const DUE_AT_ONCE = 100;
 /** After the table itself failed: a broken disk is no hot loop. */
 const DISK_PAUSE_MS = 30_000;
-
-/** What the runner needs of its agent. */
-export interface WorkHost {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly quarantine: Quarantine;
-  /** In [0, 1). Absent: no pause is random. */
-  random?(): number;
-  /** Runs work in the agent's context, kept alive until it ends: the wake that finds it after a crash is set first. */
-  inAgent<T>(work: () => Promise<T>): Promise<T>;
-  background(work: Promise<unknown>): void;
-  /** After a change of what `nextWake` answers. */
-  rearm(): void;
-}
 
 type Postponed<Payload> = Extract<RunEnd<Payload>, { end: "postponed" }>;
 
@@ -57,12 +42,13 @@ export class Work<Payload> {
   #isStarted = false;
   #isStopped = false;
   #pump: Promise<void> | undefined;
+  /** The pump is at work, and claims what is due. */
+  #isClaiming = false;
   /** Something has changed since the pump last looked. */
   #isAsked = false;
   /** Of the next change, while something waits for it. */
   #nextChange: PromiseWithResolvers<void> | undefined;
   #pausedUntil = 0;
-  #sweptAt = -Infinity;
   /** Items that were due when they were looked for. Each is claimed only if it still is. */
   #due: number[] = [];
 
@@ -103,7 +89,6 @@ export class Work<Payload> {
     } catch (error) {
       this.#held.set(item.key, item);
       this.#tableFailed(error);
-      this.#host.rearm();
     }
   }
 
@@ -126,13 +111,13 @@ export class Work<Payload> {
   }
 
   /** In the order in which they were added, one body in memory at a time; without those that have no payload any more. */
-  *items({ states, lane }: Listed = {}): Generator<WorkView<Payload>> {
-    const isOpen = states !== undefined && !states.some((state) => state === "settled" || state === "dead");
-    const after = (id: number) => this.#table.after(id, { lane, isOpen });
-    for (let row = after(0); row; row = after(row.id)) {
-      const view = states === undefined || states.includes(stateOf(row)) ? this.#stored.view(row) : undefined;
-      if (view) yield view;
-    }
+  items(listed?: Listed): Generator<WorkView<Payload>> {
+    return this.#stored.views(listed);
+  }
+
+  /** Items that were given up and are kept, the newest first. */
+  dead(): WorkView<Payload>[] {
+    return this.#table.dead().flatMap((row) => this.#stored.view(row) ?? []);
   }
 
   /** Whether so many items, or more, are not over. */
@@ -272,6 +257,8 @@ export class Work<Payload> {
     const due = this.#due.length > 0 ? this.#host.clock.now() : this.#table.nextDue(this.#busyLanes);
     if (due === null) return null;
     const at = Math.max(due, this.#pausedUntil);
+    // The pump takes it, and is kept alive meanwhile.
+    if (this.#isClaiming && at <= this.#host.clock.now()) return null;
     if (!this.#isFull) return at;
     const { slowMs } = this.#kind;
     return slowMs === undefined ? null : Math.max(at, Math.min(...this.#quickRuns()) + slowMs);
@@ -298,7 +285,8 @@ export class Work<Payload> {
 
   /** Resolves when nothing runs and nothing is due. */
   async idle(): Promise<void> {
-    while (this.#pump || this.#runs.size + this.#leaving.size > 0) await (this.#pump ?? this.#host.clock.sleep(0));
+    while (this.#pump || this.#runs.size + this.#leaving.size > 0)
+      await (this.#pump ?? (this.#nextChange ??= Promise.withResolvers()).promise);
   }
 
   // ── Runs ──
@@ -325,9 +313,15 @@ export class Work<Payload> {
   #run(): Promise<void> {
     if (!this.#isStarted || this.#isStopped) return Promise.resolve();
     this.#isAsked = true;
-    this.#pump ??= this.#claimAll()
+    if (this.#pump) return this.#pump;
+    this.#isClaiming = !this.#kind.byWake;
+    this.#pump = this.#claimAll()
       .catch((error: unknown) => this.#tableFailed(error))
-      .finally(() => (this.#pump = undefined));
+      .finally(() => {
+        this.#pump = undefined;
+        // Asked as it ended.
+        if (this.#isAsked) void this.#run();
+      });
     return this.#pump;
   }
 
@@ -335,7 +329,9 @@ export class Work<Payload> {
   #tableFailed(error: unknown): void {
     this.#pausedUntil = this.#host.clock.now() + DISK_PAUSE_MS;
     this.#hasFailed = true;
+    this.#isClaiming = false;
     this.#due = [];
+    this.#host.rearm();
     const message = `Durable work of the kind "${this.#kind.name}" could not be read or written.`;
     this.#host.background(Promise.reject(new Error(message, { cause: error })));
   }
@@ -351,8 +347,14 @@ export class Work<Payload> {
   /** In its own tick, so that a caller's transaction and call are over. */
   async #claimAll(): Promise<void> {
     await Promise.resolve();
+    this.#isAsked = false;
     this.#mend();
-    this.#sweep();
+    this.#stored.sweep(this.#host.clock.now());
+    if (this.#mayClaim()) await this.#host.inAgent(() => this.#claimDue());
+    this.#isClaiming = false;
+  }
+
+  async #claimDue(): Promise<void> {
     let claims = 0;
     do {
       this.#isAsked = false;
@@ -363,14 +365,7 @@ export class Work<Payload> {
       }
       // Asked while the last claim was waited for: there may be more by now.
     } while (this.#isAsked);
-  }
-
-  #sweep(): void {
-    const { retentionMs, deadLetters } = this.#kind;
-    const now = this.#host.clock.now();
-    if (retentionMs === 0 || now < this.#sweptAt + SWEEP_MS) return;
-    this.#sweptAt = now;
-    this.#table.sweep(now - retentionMs, deadLetters !== undefined);
+    this.#isClaiming = false;
   }
 
   #mayClaim(): boolean {
@@ -434,9 +429,14 @@ export class Work<Payload> {
     const isAgain = outcome.end === "settled" && dueAgain !== null;
     const end: RunEnd<Payload> = isAgain ? { ...outcome, end: "postponed", until: dueAgain } : outcome;
     this.#table.transaction(() => {
-      const isStored = end.end === "settled" ? this.#settle(row) : this.#postpone(row, end);
-      if (isStored) end.also?.();
+      if (this.#storeEnd(row, end)) end.also?.();
     });
+  }
+
+  /** False: the item has another claim by now, or none. */
+  #storeEnd(row: WorkRow, end: RunEnd<Payload>): boolean {
+    if (end.end === "settled") return this.#settle(row);
+    return end.end === "given-up" ? this.#giveUp(row, end.error) : this.#postpone(row, end);
   }
 
   #postpone(row: WorkRow, { until, aside: isAside = false, payload }: Postponed<Payload>): boolean {
@@ -450,8 +450,8 @@ export class Work<Payload> {
     const isInterrupted = policy.isInterruption?.(error) ?? false;
     if (isInterrupted && this.#kind.byWake) return;
     const retry = isInterrupted ? afterInterruption(row, judged) : afterFailure(row, error, judged);
-    if (retry === "given-up") this.#giveUp(row, error);
-    else if (isInterrupted) this.#table.release(row, retry.at, true);
+    if (retry === "given-up") this.#giveUp(row, error, !isInterrupted);
+    else if (isInterrupted) this.#table.release(row, retry.at, { isAside: true, failures: 0 });
     else this.#table.fail(row, retry, { now: judged.now, error: errorMessage(error) });
   }
 
@@ -460,25 +460,27 @@ export class Work<Payload> {
     return (item && this.#kind.retryOf?.(item)) ?? this.#kind.retry;
   }
 
-  #settle(row: WorkRow, error?: string): boolean {
+  #settle(row: WorkRow, error?: string, hasFailed = false): boolean {
     const { retentionMs, keepsPayload = false, deadLetters } = this.#kind;
     const isDead = error !== undefined && deadLetters !== undefined;
     return this.#table.settle(row, {
       now: this.#host.clock.now(),
       isKept: retentionMs > 0 || isDead,
       keepsPayload: keepsPayload || isDead,
-      error
+      error,
+      hasFailed
     });
   }
 
-  #giveUp(row: WorkRow, error: unknown): void {
+  #giveUp(row: WorkRow, error: unknown, hasFailed = false): boolean {
     const { deadLetters } = this.#kind;
-    this.#table.transaction(() => {
+    return this.#table.transaction(() => {
       // As it is now: its run may have saved another payload.
       const item = this.#stored.item(this.#table.find(row.key) ?? row);
-      if (!item || !this.#settle(row, errorMessage(error))) return;
+      if (!item || !this.#settle(row, errorMessage(error), hasFailed)) return false;
       if (deadLetters !== undefined) this.#table.keepNewestDead(deadLetters);
       this.#kind.givenUp?.(item, error);
+      return true;
     });
   }
 
@@ -491,9 +493,11 @@ export class Work<Payload> {
     if (then === "park") return void this.#table.release(row, null);
     if (then === "settle") return void this.#settle(row, DIED);
     const policy = this.#policyOf(row);
-    const retry = afterDeath(row, { policy, now: this.#host.clock.now(), random: this.#host.random?.() });
-    if (retry === "given-up") this.#giveUp(row, new Error(DIED));
-    else this.#table.release(row, then === "again" ? retry.at : then.at);
+    const now = this.#host.clock.now();
+    const retry = afterDeath(row, { policy, now, random: this.#host.random?.() });
+    if (retry === "given-up") return void this.#giveUp(row, new Error(DIED));
+    const isAside = policy.asideAfterDeaths && retry.at > now;
+    this.#table.release(row, then === "again" ? retry.at : then.at, { isAside });
   }
 
   /** A run that has not returned by the end of its lease goes on, and its claim is another's. */
