@@ -85,6 +85,8 @@ const IS_FREE = `w.lane NOT IN (SELECT value FROM json_each(?3)) AND NOT EXISTS 
     SELECT 1 FROM cf_work AS h WHERE h.kind = w.kind AND h.lane = w.lane AND h.id < w.id AND h.settled_at IS NULL
       AND NOT h.is_aside))`;
 
+/** Items that one look finds to be due: finding them costs more than claiming one. A wake's one look finds all of them. */
+const DUE_AT_ONCE = 100;
 /** Rows that one sweep deletes. */
 const SWEEP_ROWS = 500;
 const MAX_ERROR_CHARS = 4_000;
@@ -118,11 +120,17 @@ export class WorkTable {
   readonly #table: TableSet;
   readonly #kind: string;
   readonly #hasLanes: boolean;
+  /** Of one look. Below 0: all. */
+  readonly #dueLimit: number;
 
-  constructor(sql: Sql, { name, hasLanes, replaces }: Pick<WorkKind<never>, "name" | "hasLanes" | "replaces">) {
+  constructor(
+    sql: Sql,
+    { name, hasLanes, replaces, byWake }: Pick<WorkKind<never>, "name" | "hasLanes" | "replaces" | "byWake">
+  ) {
     this.#table = new TableSet(sql, replaces ? tablesOf(replaces) : WORK_TABLES);
     this.#kind = name;
     this.#hasLanes = hasLanes ?? false;
+    this.#dueLimit = byWake ? -1 : DUE_AT_ONCE;
   }
 
   transaction<T>(work: () => T): T {
@@ -145,15 +153,15 @@ export class WorkTable {
   }
 
   /** Items that are due and may be claimed, the first to come first. */
-  due(now: number, { limit, busy = [] }: { limit: number; busy?: readonly string[] }): number[] {
+  due(now: number, busy: readonly string[] = []): number[] {
     const rows = this.#hasLanes
       ? this.#table.all<{ id: number }>(
           `${HEADS} SELECT id FROM heads WHERE due_at <= ?3 ORDER BY due_at, id LIMIT ?4`,
-          ...[this.#kind, JSON.stringify(busy), now, limit]
+          ...[this.#kind, JSON.stringify(busy), now, this.#dueLimit]
         )
       : this.#table.all<{ id: number }>(
           "SELECT id FROM cf_work WHERE kind = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?",
-          ...[this.#kind, now, limit]
+          ...[this.#kind, now, this.#dueLimit]
         );
     return rows.map(({ id }) => id);
   }

@@ -12,10 +12,9 @@ export type { WorkHost } from "./work-host.ts";
 
 /** Runs that end without waiting for anything are interrupted this often, so that other objects of the process go on. */
 const RUNS_BETWEEN_YIELDS = 20;
-/** Items that one look finds to be due: finding them costs more than claiming one. */
-const DUE_AT_ONCE = 100;
 /** After the table itself failed: a broken disk is no hot loop. */
 const DISK_PAUSE_MS = 30_000;
+const DIED = "The process ended in it.";
 
 type Postponed<Payload> = Extract<RunEnd<Payload>, { end: "postponed" }>;
 
@@ -33,7 +32,7 @@ export class Work<Payload> {
   readonly #stored: StoredItems<Payload>;
   /** By key: what this process runs and has a claim for. */
   readonly #runs = new Map<string, Run>();
-  /** What was cancelled and has not returned: the others of its lane wait for it. */
+  /** What was cancelled and has not returned: the others of its lane, and the wake that it runs in, wait for it. */
   readonly #leaving = new Set<Run>();
   /** By key: what the table did not take. */
   readonly #held = new Map<string, NewItem<Payload>>();
@@ -205,7 +204,7 @@ export class Work<Payload> {
 
   #leave(run: Run, reason: unknown): void {
     this.#runs.delete(run.row.key);
-    if (this.#kind.hasLanes) this.#leaving.add(run);
+    if (this.#kind.hasLanes || this.#kind.byWake) this.#leaving.add(run);
     run.controller.abort(reason);
   }
 
@@ -274,19 +273,32 @@ export class Work<Payload> {
   async drained(): Promise<void> {
     await this.runDue();
     for (let began = this.#quickRuns(); began.length > 0 && !this.#isStopped; began = this.#quickRuns()) {
-      const { promise } = (this.#nextChange ??= Promise.withResolvers());
       const { clock } = this.#host;
       const { slowMs } = this.#kind;
-      if (slowMs === undefined) await promise;
-      else await happensWithin(Math.min(...began) + slowMs - clock.now(), promise, clock);
+      if (slowMs === undefined) await this.changed();
+      else await happensWithin(Math.min(...began) + slowMs - clock.now(), this.changed(), clock);
       await this.runDue();
     }
   }
 
+  /** What this process runs, one object for each run; also what was cancelled and has not returned. */
+  running(): Pick<WorkRow, "key" | "claimedAt">[] {
+    return [...this.#runs.values(), ...this.#leaving].map(({ row }) => row);
+  }
+
+  /** Items that were found to be due wait for a place. */
+  get isBehind(): boolean {
+    return this.#due.length > 0;
+  }
+
+  /** Resolves at the next change: an item was added or moved, or a run has ended. */
+  changed(): Promise<void> {
+    return (this.#nextChange ??= Promise.withResolvers()).promise;
+  }
+
   /** Resolves when nothing runs and nothing is due. */
   async idle(): Promise<void> {
-    while (this.#pump || this.#runs.size + this.#leaving.size > 0)
-      await (this.#pump ?? (this.#nextChange ??= Promise.withResolvers()).promise);
+    while (this.#pump || this.#runs.size + this.#leaving.size > 0) await (this.#pump ?? this.changed());
   }
 
   // ── Runs ──
@@ -300,7 +312,8 @@ export class Work<Payload> {
   #quickRuns(): number[] {
     const { slowMs = Infinity } = this.#kind;
     const before = this.#host.clock.now() - slowMs;
-    return [...this.#runs.values()].map(({ row }) => row.claimedAt ?? 0).filter((at) => at > before);
+    const runs = this.#kind.byWake ? this.running() : [...this.#runs.values()].map(({ row }) => row);
+    return runs.map(({ claimedAt }) => claimedAt ?? 0).filter((at) => at > before);
   }
 
   #changed(): void {
@@ -350,7 +363,7 @@ export class Work<Payload> {
     this.#isAsked = false;
     this.#mend();
     this.#stored.sweep(this.#host.clock.now());
-    if (this.#mayClaim()) await this.#host.inAgent(() => this.#claimDue());
+    if (this.#mayClaim(true)) await this.#host.inAgent(() => this.#claimDue());
     this.#isClaiming = false;
   }
 
@@ -358,7 +371,8 @@ export class Work<Payload> {
     let claims = 0;
     do {
       this.#isAsked = false;
-      while (this.#mayClaim()) {
+      // A run that adds the next item for now must not keep its wake for ever: one look is all that a wake's call has.
+      for (let mayLook = true; this.#mayClaim(mayLook); mayLook = !this.#kind.byWake) {
         claims += 1;
         if (claims % RUNS_BETWEEN_YIELDS === 0) await this.#host.clock.sleep(0);
         await this.#startNext();
@@ -368,11 +382,11 @@ export class Work<Payload> {
     this.#isClaiming = false;
   }
 
-  #mayClaim(): boolean {
+  #mayClaim(mayLook: boolean): boolean {
     if (this.#isStopped || this.#isFull) return false;
     const now = this.#host.clock.now();
     if (now < this.#pausedUntil) return false;
-    if (this.#due.length === 0) this.#due = this.#table.due(now, { limit: DUE_AT_ONCE, busy: this.#busyLanes });
+    if (mayLook && !this.isBehind) this.#due = this.#table.due(now, this.#busyLanes);
     return this.#due.length > 0;
   }
 
@@ -519,5 +533,3 @@ export class Work<Payload> {
     return Math.min(...[...this.#runs.values()].map(({ row }) => (row.claimedAt ?? 0) + leaseMs));
   }
 }
-
-const DIED = "The process ended in it.";

@@ -64,7 +64,7 @@ test("notifications of an earlier layout, in every state, are waiting or settled
   expect(stateOf("given-up:e")).toEqual([null, 4_500, null, 7, "instance.not_found", 4_000, null]);
   expect(stateOf("garbage:e")).toEqual([5_000, null, null, 0, null, 5_000, event("w5", null)]);
   expect([...tablesOf(sql)].toSorted()).toEqual(["cf_meta", "cf_work"]);
-  const [first = 0] = table.due(2_000, { limit: 1 });
+  const [first = 0] = table.due(2_000);
   expect(table.claim(first, 2_000)).toMatchObject({ key: "new:e", claim: 1 });
 });
 
