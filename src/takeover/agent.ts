@@ -10,7 +10,7 @@ import { FIBER_TABLES } from "../features/fibers/fiber-table.ts";
 import { MCP_SERVERS } from "../features/mcp/take-over.ts";
 import { QUEUE_TABLES } from "../features/queue/queue-table.ts";
 import { dedupKey, type ScheduleType } from "../features/schedules/schedule-row.ts";
-import { SCHEDULE_TABLES } from "../features/schedules/schedule-table.ts";
+import { SCHEDULE, SCHEDULE_ROWS } from "../features/schedules/schedule-table.ts";
 import { childEntry, SCHEDULES_OF } from "../agent/tree/taken-over-children.ts";
 import { STATE_TABLES } from "../agent/state.ts";
 import { CHILD_WAKE } from "../agent/tree/child-wakes.ts";
@@ -18,6 +18,7 @@ import { CHILDREN_TABLES } from "../agent/tree/children.ts";
 import { pathKey, type AgentPath, type AgentPathStep } from "../host/path.ts";
 import { WORK_TABLES } from "../work/work-table.ts";
 import { WORKFLOW_TABLES } from "../features/workflows/workflow-table.ts";
+import { WorkTable } from "../work/work-table.ts";
 
 // ── State ──
 
@@ -203,16 +204,18 @@ function carrySchedules(context: TakeoverContext, rows: readonly OwnedSchedule[]
 
 /** A schedule that is there already stays as it is. */
 function insertSchedules(sql: Sql, rows: readonly CarriedSchedule[]): void {
-  const table = new TableSet(sql, SCHEDULE_TABLES);
+  const table = new WorkTable(sql, { name: SCHEDULE, replaces: [SCHEDULE_ROWS] });
   for (const { id, callback, payload, type, detail, timeMs, retry } of rows) {
     const parsed = parseJson(payload);
+    const settings = retry === null ? undefined : parseJson(retry);
+    const timer = { callback, type, detail, payload: parsed.ok ? parsed.value : null };
     // A schedule that is asked for again finds this one.
-    const key = dedupKey({ callback, type, detail, payload: parsed.ok ? parsed.value : null });
-    table.run(
-      `INSERT OR IGNORE INTO cf_schedules (id, callback, payload, type, detail, time_ms, due_ms, dedup_key, retry)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[id, callback, payload, type, detail, timeMs, timeMs, key, retry]
-    );
+    const lane = dedupKey(timer);
+    const stored = {
+      ...{ ...timer, time: timeMs, text: parsed.ok ? undefined : payload },
+      retry: settings?.ok ? settings.value : undefined
+    };
+    table.insert({ key: id, lane, payload: JSON.stringify(stored), dueAt: timeMs, now: timeMs });
   }
 }
 

@@ -188,7 +188,7 @@ export class World {
     }
   }
 
-  count(table: "cf_schedules" | "cf_queue" | "cf_fibers" | "cf_quarantine"): number {
+  count(table: "cf_work" | "cf_queue" | "cf_fibers" | "cf_quarantine"): number {
     return this.rows(`SELECT * FROM ${table}`).length;
   }
 }
@@ -236,6 +236,8 @@ export class TestAgent implements AgentCore {
   start(): void {
     this.#setup.prepare?.(this);
     this.wakes.adopt(this.world.alarmAt);
+    this.schedules.start();
+    this.schedules.ready();
     if (this.fibers.claim()) this.background(this.fibers.recover());
     this.background(this.wakes.rearm());
     this.background(this.queue.runDue());

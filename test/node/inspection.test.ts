@@ -278,7 +278,7 @@ test("the state view has memory, files, schedules, settings without secrets, and
   expect(state.config?.text).toContain("eu");
   expect(JSON.stringify(state)).not.toContain("very-secret-value");
   expect(state.disk.bytes).toBeGreaterThan(10_000);
-  expect(state.disk.tables.map(({ name }) => name)).toContain("cf_schedules");
+  expect(state.disk.tables.map(({ name }) => name)).toContain("cf_work");
   const file = await look<FileView>(host, "file?path=%2Fnotes.md");
   expect(file).toMatchObject({ content: { text: "second" }, isBinary: false, history: [{ change: "update" }] });
   expect((await look<ConversationsView>(host, "conversations")).conversations).toMatchObject([{ isActive: true }]);

@@ -192,7 +192,7 @@ test("a schedule that kills its process needs one repetition of its alarm: each 
   }
   await host.advance(60_000);
   expect(armed.map((at) => at !== null)).toEqual([false, true, true]);
-  expect(host.sql(Parent, "a", "SELECT id FROM cf_schedules")).toEqual([]);
+  expect(host.sql(Parent, "a", "SELECT key FROM cf_work")).toEqual([]);
 });
 
 test("a child that cannot start is woken ever less often, and dropped after a day", async () => {

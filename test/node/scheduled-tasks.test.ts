@@ -87,7 +87,8 @@ const shotsOf = (host: Host) =>
   host.sql<{ id: string; time_ms: number; callback: string }>(
     Planner,
     "a",
-    "SELECT id, time_ms, callback FROM cf_schedules ORDER BY time_ms"
+    `SELECT key AS id, payload ->> '$.time' AS time_ms, payload ->> '$.callback' AS callback FROM cf_work
+     WHERE kind = 'schedule' ORDER BY time_ms`
   );
 
 async function started(host: Host) {

@@ -55,7 +55,7 @@ describe("a conversation", () => {
   test("shows a test empty tables where there are none yet, and is as it was", async () => {
     const { host } = await open();
     const before = tables(host);
-    expect(host.sql(Chat, "a", "SELECT COUNT(*) AS count FROM cf_schedules")).toEqual([{ count: 0 }]);
+    expect(host.sql(Chat, "a", "SELECT COUNT(*) AS count FROM cf_work")).toEqual([{ count: 0 }]);
     expect(tables(host)).toEqual(before);
     host.sql(Chat, "a", "INSERT INTO cf_state (id, json) VALUES (1, '7')");
     expect(host.sql(Chat, "a", "SELECT json FROM cf_state")).toEqual([{ json: "7" }]);

@@ -337,7 +337,7 @@ describe.each(LAYOUTS)("an object of %s", (layout) => {
     host.setAlarm(Assistant, "full", host.now + 10);
     await host.advance(5_400_000);
     const path = ["Researcher\0owls"];
-    expect(host.sql(Assistant, "full", { path }, "SELECT COUNT(*) AS rows FROM cf_schedules")).toEqual([{ rows: 0 }]);
+    expect(host.sql(Assistant, "full", { path }, "SELECT COUNT(*) AS rows FROM cf_work")).toEqual([{ rows: 0 }]);
     expect(await ask(host, "full", "childReport", "owls")).toMatchObject({ ticks: 1, schedules: [] });
   });
 

@@ -49,7 +49,7 @@ test("an object written by a newer version is refused by name and left as it is"
   const clerk = await getAgentByName(env.Clerk, name);
   await clerk.book(3_600, "record", "precious");
   const dump = (storage: DurableObjectStorage) =>
-    ["cf_meta", "cf_schedules", "log"].map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray());
+    ["cf_meta", "cf_work", "log"].map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray());
   const refusal = await inside(clerk, (_clerk, state) => {
     state.storage.sql.exec("UPDATE cf_meta SET version = 999");
     const before = dump(state.storage);
@@ -82,14 +82,14 @@ const corruptions: Corruption[] = [
     statement: "UPDATE cf_state SET json = '{broken'"
   },
   {
-    table: "cf_schedules",
+    table: "cf_work",
     prepare: (clerk) => clerk.book(3_600, "record", "x"),
-    statement: "UPDATE cf_schedules SET payload = '{broken', due_ms = 1, time_ms = 1"
+    statement: "UPDATE cf_work SET payload = '{broken', due_at = 1"
   },
   {
-    table: "cf_schedules",
+    table: "cf_work",
     prepare: (clerk) => clerk.book("0 0 1 1 *", "record", "x"),
-    statement: "UPDATE cf_schedules SET detail = 'nonsense', due_ms = 1, time_ms = 1"
+    statement: "UPDATE cf_work SET payload = json_set(payload, '$.detail', 'nonsense'), due_at = 1"
   },
   {
     table: "cf_queue",

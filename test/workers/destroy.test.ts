@@ -48,11 +48,11 @@ test("destroy() inside a scheduled callback stops the alarm and leaves nothing b
   const clerk = rawStub(env.Clerk, name);
   await clerk.book(3_600, "endMyself");
   await clerk.book(3_600, "record", "after");
-  await sqlOf(clerk, "UPDATE cf_schedules SET time_ms = 1, due_ms = 1");
+  await sqlOf(clerk, "UPDATE cf_work SET due_at = 1");
   await runDurableObjectAlarm(clerk).catch(() => undefined);
   const again = () => rawStub(env.Clerk, name);
   await expect.poll(async () => (await sqlOf(again(), userTables)).length).toBe(0);
-  expect(await sqlOf(again(), "SELECT * FROM cf_schedules")).toEqual([]);
+  expect(await sqlOf(again(), "SELECT * FROM cf_work")).toEqual([]);
   expect(await alarmOf(again())).toBeNull();
   expect(await again().entries()).toEqual(["start"]);
 });

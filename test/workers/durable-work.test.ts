@@ -18,8 +18,9 @@ const openClerk = () => getAgentByName(env.Clerk, uniqueName("clerk"));
 type ClerkStub = DurableObjectStub<Clerk>;
 
 /** Makes every schedule due, as if its time had come. */
-const makeDue = (clerk: ClerkStub) => sqlOf<Clerk>(clerk, "UPDATE cf_schedules SET time_ms = 1, due_ms = 1");
-const tables = ["cf_schedules", "cf_queue", "cf_fibers", "cf_work"];
+const makeDue = (clerk: ClerkStub) =>
+  sqlOf<Clerk>(clerk, "UPDATE cf_work SET due_at = 1, payload = json_set(payload, '$.time', 1)");
+const tables = ["cf_work", "cf_queue", "cf_fibers"];
 const rowCounts = (clerk: ClerkStub) =>
   Promise.all(tables.map(async (table) => (await sqlOf<Clerk>(clerk, `SELECT COUNT(*) AS n FROM ${table}`))[0]?.["n"]));
 

@@ -1,8 +1,10 @@
 // Rows whose run the platform ends: guards that only hard use would miss.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { World } from "../../testing/agent-core.test-support.ts";
+import { TestAgent, World } from "../../testing/agent-core.test-support.ts";
 
 let world: World;
+
+const DAY_MS = 86_400_000;
 
 beforeEach(() => {
   world = new World();
@@ -31,7 +33,7 @@ test("from its second start on a row that kills the process has a wake of its ow
   // While the first runs, the platform's own repetition is the wake.
   expect(alarms[0]).toBeNull();
   expect(alarms.slice(1).every((at) => at !== null)).toBe(true);
-  expect(world.count("cf_schedules")).toBe(0);
+  expect(world.count("cf_work")).toBe(0);
 });
 
 test("a row whose second start, in a process that lives on, kills it is not lost when the platform stops repeating", async () => {
@@ -52,7 +54,7 @@ test("a row whose second start, in a process that lives on, kills it is not lost
   await agent.schedules.schedule(1, "ping");
   await world.advance(600_000);
   expect(starts).toBe(3);
-  expect(world.count("cf_schedules")).toBe(0);
+  expect(world.count("cf_work")).toBe(0);
 });
 
 test("a row that the platform interrupts is not started again while the others of its round run", async () => {
@@ -75,4 +77,59 @@ test("a row that the platform interrupts is not started again while the others o
   await world.advance(9_000);
   // The round takes up what becomes due, and leaves the interrupted one to the platform.
   expect(seen).toEqual(["cut", "next"]);
+});
+
+test("what is given up as the agent starts is reported once user code may run, and a recurring one goes on as before", async () => {
+  const methods = { ping: () => new Promise(() => undefined) };
+  const agent = world.boot({ methods });
+  const once = await agent.schedules.schedule(1, "ping");
+  const cron = await agent.schedules.schedule("* * * * *", "ping");
+  await world.advance(60_000);
+  world.crash();
+  world.database.exec(`UPDATE cf_work SET starts = 4, troubled_since = ${world.nowMs - DAY_MS - 1}`);
+  const next = new TestAgent(world, { methods });
+  next.schedules.start();
+  await world.settle();
+  expect(world.reported).toEqual([]);
+  next.schedules.ready();
+  await world.settle();
+  const givenUp = expect.objectContaining({ code: "schedule-given-up" });
+  expect(world.reported).toEqual([givenUp, givenUp]);
+  expect(world.eventsOf("schedule:error").map(({ id, attempts }) => [id, attempts])).toEqual([
+    [once.id, 4],
+    [cron.id, 4]
+  ]);
+  expect(next.schedules.list()).toEqual([{ ...cron, time: cron.time + 60 }]);
+  // The same wish is still found.
+  expect(await next.schedules.schedule("* * * * *", "ping")).toMatchObject({ id: cron.id });
+});
+
+test("a schedule costs one write when it is accepted, and two a run", async () => {
+  let runs = 0;
+  const agent = world.boot({ methods: { ping: () => void runs++ } });
+  const before = world.writes;
+  await agent.schedules.schedule(1, "ping");
+  await agent.schedules.schedule("*/10 * * * * *", "ping");
+  await agent.schedules.scheduleEvery(10, "ping");
+  expect(world.writes - before).toBe(3);
+  await world.advance(60_500);
+  expect(runs).toBe(13);
+  expect(world.writes - before).toBe(3 + 2 * 13);
+  expect(world.alarmsFired).toBe(7);
+});
+
+test("an alarm that finds the table broken at the start takes up later what an earlier process began", async () => {
+  let runs = 0;
+  const methods = { ping: () => (runs++ === 0 ? new Promise(() => undefined) : undefined) };
+  const agent = world.boot({ methods });
+  await agent.schedules.schedule(1, "ping");
+  await world.advance(1_000);
+  world.crash();
+  world.database.exec("CREATE TRIGGER broken BEFORE UPDATE ON cf_work BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END");
+  await world.advance(60_000);
+  expect(world.alarmErrors).not.toEqual([]);
+  world.database.exec("DROP TRIGGER broken");
+  await world.advance(3_600_000);
+  expect(runs).toBe(2);
+  expect(world.count("cf_work")).toBe(0);
 });

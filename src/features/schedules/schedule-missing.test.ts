@@ -24,7 +24,7 @@ describe("a due row", () => {
     agent.methods = {};
     const dueAt = world.nowMs + 1000;
     await world.advance(3 * 86_400_000);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
     expect(await agent.schedules.get(id)).toMatchObject({ callback: "ping", payload: "hello" });
     const keptUntil = dueAt + MISSING_CALLBACK_MS;
     expect(world.eventsOf("schedule:callback_missing")).toEqual([{ callback: "ping", id, keptUntil }]);
@@ -33,7 +33,7 @@ describe("a due row", () => {
     agent.methods = { ping: (payload) => void seen.push(payload) };
     await world.advance(3_600_000);
     expect(seen).toEqual(["hello"]);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.alarmAt).toBeNull();
   });
 
@@ -50,7 +50,7 @@ describe("a due row", () => {
     next.methods = { ping: (payload) => void seen.push(payload) };
     await world.advance(3_600_000);
     expect(seen).toEqual(["hello"]);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("that took all memory, and whose method the next deploy lost, is said to be missing once", async () => {
@@ -84,7 +84,7 @@ describe("a due row", () => {
     await agent.schedules.scheduleEvery(60, "often");
     agent.methods = {};
     await world.advance(5 * 86_400_000);
-    expect(world.count("cf_schedules")).toBe(2);
+    expect(world.count("cf_work")).toBe(2);
     agent.methods = methods;
     await world.advance(3_600_000);
     expect(calls.filter((name) => name === "daily")).toHaveLength(1);
@@ -97,9 +97,9 @@ describe("a due row", () => {
     await agent.schedules.scheduleEvery(60, "ping");
     agent.methods = {};
     await world.advance(29 * 86_400_000);
-    expect(world.count("cf_schedules")).toBe(2);
+    expect(world.count("cf_work")).toBe(2);
     await world.advance(2 * 86_400_000);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     const error = expect.stringContaining("this.ping is not a function");
     expect(world.eventsOf("schedule:error")).toContainEqual({ callback: "ping", id, error, attempts: 0 });
     expect(world.alarmAt).toBeNull();

@@ -50,7 +50,7 @@ describe("order and concurrency", () => {
     open();
     await world.advance(1);
     expect(ran.at(-1)).toBe("slow");
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.alarmAt).toBeNull();
   });
 
@@ -76,7 +76,7 @@ describe("order and concurrency", () => {
     expect(total).toBe(21);
     open();
     await world.advance(10);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("a running row is never started twice in one activation, however often the wake comes", async () => {
@@ -163,7 +163,7 @@ describe("when the table itself fails", () => {
     const agent = boot({ ping: () => void runs++ });
     await agent.schedules.schedule(1, "ping");
     world.database.exec(
-      "CREATE TRIGGER broken BEFORE UPDATE ON cf_schedules BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END"
+      "CREATE TRIGGER broken BEFORE UPDATE ON cf_work BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END"
     );
     await world.advance(300_000);
     expect(runs).toBe(0);
@@ -172,6 +172,6 @@ describe("when the table itself fails", () => {
     world.database.exec("DROP TRIGGER broken");
     await world.advance(60_000);
     expect(runs).toBe(1);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 });

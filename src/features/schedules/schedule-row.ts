@@ -1,9 +1,10 @@
-// A schedule as the user sees it and as it is stored. Reading never throws: a row that makes no sense is a value.
+// A schedule as the user sees it and as its item of durable work holds it. Reading never throws: what makes no sense is a value.
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson, isObject, parseJson } from "../../util/json.ts";
 import { err, ok, type Result } from "../../util/result.ts";
+import type { Codec, NewItem, WorkItem } from "../../work/kind.ts";
 import { isCron } from "./cron.ts";
-import { readRetry, type RetryOptions } from "../../agent/retry.ts";
+import type { RetryOptions } from "../../agent/retry.ts";
 
 export type ScheduleType = "delayed" | "scheduled" | "cron" | "interval";
 
@@ -38,24 +39,51 @@ export interface ScheduleCriteria {
   timeRange?: { start?: Date; end?: Date };
 }
 
-export interface ScheduleRow {
-  seq: number;
-  id: string;
-  callback: string;
-  payload: string;
-  type: string;
-  detail: string | null;
-  time_ms: number;
-  due_ms: number;
-  retry: string | null;
-  running_since: number | null;
-  strikes: number;
-  unended_starts: number;
-  unended_since: number | null;
+/** What an item of durable work says of its schedule. The item's key is the schedule's id, its lane the `dedupKey`. */
+export interface Timer {
+  readonly callback: string;
+  readonly timing: ScheduleTiming;
+  /** The time that was asked for. The item may be due later: it backs off, or its method is missing. */
+  readonly timeMs: number;
+  readonly payload: unknown;
+  /** The payload, where it is no JSON: only older builds have stored such. */
+  readonly text?: string | undefined;
+  readonly retry: RetryOptions | undefined;
+  /** Its method was missing when it was due, which was said. */
+  readonly isMissing: boolean;
 }
 
-/** The `detail` column: what distinguishes two schedules of one type. */
-export function timingDetail(timing: ScheduleTiming): string | null {
+export const TIMER: Codec<Timer> = {
+  encode: ({ callback, timing, timeMs, payload, text, retry, isMissing }) => ({
+    ...{ callback, type: timing.type, detail: timingDetail(timing), time: timeMs, payload, text, retry },
+    ...(isMissing && { isMissing })
+  }),
+  decode: (stored) => {
+    if (!isObject(stored) || typeof stored["callback"] !== "string") return err("it names no callback");
+    const { callback, time, retry, isMissing } = stored;
+    const timing = readTiming(stored);
+    if (!timing.ok) return timing;
+    if (typeof time !== "number") return err("it has no time");
+    const text = typeof stored["text"] === "string" ? stored["text"] : undefined;
+    const payload = text === undefined ? ok(stored["payload"] ?? null) : parseJson(text);
+    return ok({
+      ...{ callback, timing: timing.value, timeMs: time, isMissing: isMissing === true },
+      ...(payload.ok ? { payload: payload.value } : { payload: null, text }),
+      // Written only after validateRetry has checked it.
+      retry: isObject(retry) ? (retry as RetryOptions) : undefined
+    });
+  }
+};
+
+/** The item of a schedule, but for its id. */
+export function itemOf(timer: Timer): Omit<NewItem<Timer>, "key"> {
+  const { timing, timeMs } = timer;
+  const lane = dedupKey({ ...timer, type: timing.type, detail: timingDetail(timing) });
+  return { payload: timer, dueAt: timeMs, lane };
+}
+
+/** What distinguishes two schedules of one type. */
+function timingDetail(timing: ScheduleTiming): string | null {
   switch (timing.type) {
     case "delayed":
       return String(timing.delayInSeconds);
@@ -68,23 +96,21 @@ export function timingDetail(timing: ScheduleTiming): string | null {
   }
 }
 
-export function readTiming(row: ScheduleRow): Result<ScheduleTiming> {
-  const seconds = row.detail === null ? Number.NaN : Number(row.detail);
-  switch (row.type) {
+/** Of `type` and `detail` as they are stored. */
+function readTiming({ type, detail }: { type?: unknown; detail?: unknown }): Result<ScheduleTiming> {
+  const text = typeof detail === "string" ? detail : undefined;
+  const seconds = Number(text ?? Number.NaN);
+  switch (type) {
     case "scheduled":
-      return ok({ type: "scheduled" });
+      return ok({ type });
     case "delayed":
-      return Number.isFinite(seconds)
-        ? ok({ type: "delayed", delayInSeconds: seconds })
-        : err("the delay is no number");
+      return Number.isFinite(seconds) ? ok({ type, delayInSeconds: seconds }) : err("the delay is no number");
     case "interval":
-      return seconds > 0 ? ok({ type: "interval", intervalSeconds: seconds }) : err("the interval is no number");
+      return seconds > 0 ? ok({ type, intervalSeconds: seconds }) : err("the interval is no number");
     case "cron":
-      return row.detail !== null && isCron(row.detail)
-        ? ok({ type: "cron", cron: row.detail })
-        : err("the cron expression is invalid");
+      return text !== undefined && isCron(text) ? ok({ type, cron: text }) : err("the cron expression is invalid");
     default:
-      return err(`unknown type "${row.type}"`);
+      return err(`unknown type "${String(type)}"`);
   }
 }
 
@@ -104,14 +130,8 @@ export function isRecurring(timing: ScheduleTiming): boolean {
   return timing.type === "cron" || timing.type === "interval";
 }
 
-export function toSchedule<T>(row: ScheduleRow, timing: ScheduleTiming, payload: T): Schedule<T> {
-  const retry = readRetry(row.retry);
-  return {
-    id: row.id,
-    callback: row.callback,
-    payload,
-    retry,
-    time: Math.floor(row.time_ms / 1000),
-    ...timing
-  };
+/** The payload's type is the caller's word, as it was when it was stored. */
+export function toSchedule<T>({ key, payload: timer }: Pick<WorkItem<Timer>, "key" | "payload">): Schedule<T> {
+  const { callback, payload, retry, timeMs, timing } = timer;
+  return { id: key, callback, payload: payload as T, retry, time: Math.floor(timeMs / 1000), ...timing };
 }

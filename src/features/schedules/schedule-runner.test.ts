@@ -56,7 +56,7 @@ describe("a due row", () => {
     const agent = boot({ ping: () => undefined });
     await agent.schedules.schedule(1, "ping");
     await world.advance(5000);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.alarmAt).toBeNull();
   });
 
@@ -97,7 +97,7 @@ describe("a due row", () => {
     await agent.schedules.scheduleEvery(1, "ping");
     await world.advance(10_000);
     expect(runs).toBe(1);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.alarmAt).toBeNull();
   });
 
@@ -107,7 +107,8 @@ describe("a due row", () => {
       destroy: () => {
         ran.push("destroy");
         agent.schedules.stop();
-        world.database.exec("DROP TABLE cf_schedules");
+        agent.fibers.stop();
+        world.database.exec("DROP TABLE cf_work");
       },
       ping: () => void ran.push("ping")
     });
@@ -134,7 +135,7 @@ describe("a failing row", () => {
     ]);
     expect(world.eventsOf("schedule:error")).toEqual([{ callback: "ping", id, error: "four", attempts: 4 }]);
     expect(world.reported).toEqual([expect.objectContaining({ message: "four" })]);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.alarmErrors).toEqual([]);
   });
 
@@ -158,7 +159,7 @@ describe("a failing row", () => {
     await agent.schedules.scheduleEvery(60, "ping");
     await agent.schedules.schedule("0 * * * *", "ping");
     await world.advance(2 * 3_600_000);
-    expect(world.count("cf_schedules")).toBe(2);
+    expect(world.count("cf_work")).toBe(2);
     expect(calls).toBeGreaterThan(300);
   });
 
@@ -174,7 +175,7 @@ describe("a failing row", () => {
     await world.advance(20_000);
     expect(calls).toBe(1);
     expect(world.eventsOf("schedule:error")).toMatchObject([{ attempts: 1 }]);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("an unreadable payload is quarantined, reported with attempts 0, and treated as executed", async () => {
@@ -182,13 +183,13 @@ describe("a failing row", () => {
     const agent = boot({ ping: () => void calls++ });
     await agent.schedules.schedule(1, "ping", "once");
     const every = await agent.schedules.scheduleEvery(1, "ping", "every");
-    world.database.exec("UPDATE cf_schedules SET payload = '{broken'");
+    world.database.exec("UPDATE cf_work SET payload = json_set(payload, '$.text', '{broken')");
     await world.advance(1500);
     expect(calls).toBe(0);
     expect(world.eventsOf("schedule:error").map(({ attempts }) => attempts)).toEqual([0, 0]);
     expect(world.rows("SELECT source, body FROM cf_quarantine")).toEqual([
-      { source: "cf_schedules", body: "{broken" },
-      { source: "cf_schedules", body: "{broken" }
+      { source: "cf_work", body: "{broken" },
+      { source: "cf_work", body: "{broken" }
     ]);
     expect((await agent.schedules.list()).map(({ id }) => id)).toEqual([every.id]);
   });
@@ -197,11 +198,13 @@ describe("a failing row", () => {
     let calls = 0;
     const agent = boot({ ping: () => void calls++ });
     const bad = await agent.schedules.schedule("* * * * *", "ping");
-    world.database.prepare("UPDATE cf_schedules SET detail = 'nonsense' WHERE id = ?").run(bad.id);
+    world.database
+      .prepare("UPDATE cf_work SET payload = json_set(payload, '$.detail', 'nonsense') WHERE key = ?")
+      .run(bad.id);
     await agent.schedules.schedule(60, "ping", "good");
     await world.advance(61_000);
     expect(calls).toBe(1);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.count("cf_quarantine")).toBe(1);
     expect(world.alarmErrors).toEqual([]);
   });
@@ -215,11 +218,11 @@ describe("a platform failure", () => {
     await world.advance(1001);
     expect(state.calls).toBe(1);
     expect(world.alarmErrors).toEqual([expect.objectContaining({ message: RESET })]);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
     expect(world.eventsOf("schedule:error")).toEqual([]);
     await world.advance(10_000);
     expect(state.calls).toBe(2);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("`Network connection lost.` on every attempt uses all attempts, then keeps the row", async () => {
@@ -229,10 +232,10 @@ describe("a platform failure", () => {
     await world.advance(1900);
     expect(state.calls).toBe(3);
     expect(world.alarmErrors).toEqual([expect.objectContaining({ message: LOST })]);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
     await world.advance(10_000);
     expect(state.calls).toBe(4);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("if the last error is the application's, the row is consumed whatever came before", async () => {
@@ -242,7 +245,7 @@ describe("a platform failure", () => {
     await world.advance(10_000);
     expect(state.calls).toBe(3);
     expect(world.eventsOf("schedule:error")).toMatchObject([{ error: "boom", attempts: 3 }]);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.alarmErrors).toEqual([]);
   });
 
@@ -261,10 +264,10 @@ describe("a platform failure", () => {
     world.nowMs += 60_000;
     const next = world.boot();
     const rejection = next.schedules.runDue().catch((error: unknown) => error);
-    await world.settle();
+    await world.advance(0);
     expect(await rejection).toBe(original);
     expect(ran).toHaveLength(30);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
   });
 
   test("a cron row survives too, and an interval waits out its hung timeout", async () => {
@@ -295,9 +298,9 @@ describe("a platform failure", () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(310_000);
     expect(gaps.at(-1)).toBeGreaterThanOrEqual(300_000);
     expect(times.length).toBeLessThan(300);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
     await world.advance(3_600_000);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.eventsOf("schedule:error")).toMatchObject([{ error: expect.stringContaining("given up") }]);
     expect(world.alarmAt).toBeNull();
   });
@@ -320,7 +323,7 @@ describe("out of memory", () => {
     await world.advance(200_000);
     expect(times).toEqual([1000, 31_000, 91_000]);
     expect(world.eventsOf("alarm:memory_limit_reset")).toEqual([{ callback: "big", id, strikes: 3 }]);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
     expect(others).toBeGreaterThan(150);
     expect(world.alarmErrors).toEqual([]);
   });
@@ -335,14 +338,14 @@ describe("out of memory", () => {
     const { id } = await agent.schedules.scheduleEvery(1, "big");
     await world.advance(2000);
     world.crash();
-    expect(world.rows("SELECT strikes FROM cf_schedules")).toEqual([{ strikes: 1 }]);
+    expect(world.rows("SELECT failures AS strikes FROM cf_work")).toEqual([{ strikes: 1 }]);
     await world.advance(40_000);
-    expect(world.rows("SELECT strikes FROM cf_schedules")).toEqual([{ strikes: 2 }]);
+    expect(world.rows("SELECT failures AS strikes FROM cf_work")).toEqual([{ strikes: 2 }]);
     await world.advance(100_000);
-    expect(world.rows("SELECT id, strikes FROM cf_schedules")).toEqual([{ id, strikes: 0 }]);
+    expect(world.rows("SELECT key AS id, failures AS strikes FROM cf_work")).toEqual([{ id, strikes: 0 }]);
     failures = 2;
     await world.advance(300_000);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
   });
 });
 
@@ -364,7 +367,7 @@ describe("a crash in the middle of a callback", () => {
     world.boot();
     await world.advance(100);
     expect(runs.slice(2).toSorted()).toEqual(["cron", "once"]);
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
   });
 
   test("an interval left running is skipped with a warning before 30 s and executed after", async () => {
@@ -411,7 +414,7 @@ describe("a crash in the middle of a callback", () => {
     expect(gaps[3]).toBeGreaterThanOrEqual(60_000);
     expect(Math.max(...gaps)).toBeLessThan(305_000);
     expect(times.at(-1)).toBeGreaterThan(23.8 * 3_600_000);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.eventsOf("schedule:error")).toHaveLength(1);
   });
 
@@ -427,8 +430,8 @@ describe("a crash in the middle of a callback", () => {
     await agent.schedules.schedule("* * * * *", "ping");
     await world.advance(100_000);
     expect(runs).toBe(3);
-    expect(world.rows("SELECT unended_starts, unended_since, running_since FROM cf_schedules")).toEqual([
-      { unended_starts: 0, unended_since: null, running_since: null }
+    expect(world.rows("SELECT starts, troubled_since, claimed_at FROM cf_work")).toEqual([
+      { starts: 0, troubled_since: null, claimed_at: null }
     ]);
   });
 });

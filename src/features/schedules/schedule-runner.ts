@@ -1,25 +1,26 @@
-// Runs due rows. A row is marked started before its callback is called and settled after it returned, so a crash at
-// any point runs it again; one slow row never holds up the others; a row is never running twice in one activation.
-import { happensWithin } from "../../host/deadline.ts";
+// Runs schedules that are due, inside the wake that found them. Each is claimed before its callback is called and settled
+// after it returned, so a crash at any point runs it again; one slow callback never holds up the others.
 import { isOutOfMemory } from "../../host/platform-errors.ts";
 import { assertNever } from "../../util/assert-never.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { parseJson } from "../../util/json.ts";
-import { durableBackoffMs, isGivenUp, restartAtMs } from "../../agent/backoff.ts";
+import { SETTLED, type AfterDeath, type RunEnd, type WorkItem } from "../../work/kind.ts";
+import { runInWake } from "../../work/wake.ts";
+import { Work } from "../../work/work.ts";
+import { LONGEST_WAIT_MS, restartAtMs } from "../../agent/backoff.ts";
 import { runDurably } from "../../agent/context.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import { nextOccurrence } from "./cron.ts";
-import { isInterruption, isWorthRetrying, readRetry, runAttempts } from "../../agent/retry.ts";
+import { isInterruption, isWorthRetrying, runAttempts } from "../../agent/retry.ts";
 import { scheduleErrors } from "./errors.ts";
-import { readTiming, toSchedule, type ScheduleRow, type ScheduleTiming } from "./schedule-row.ts";
-import type { ScheduleTable } from "./schedule-table.ts";
+import { isRecurring, itemOf, TIMER, toSchedule, type ScheduleTiming, type Timer } from "./schedule-row.ts";
+import { SCHEDULE, SCHEDULE_ROWS } from "./schedule-table.ts";
 
 /** Rows running at once. */
 export const CONCURRENCY_LIMIT = 8;
 /** A row running longer than this no longer counts against the limit: slow rows must not use up all places. */
 export const SLOW_ROW_MS = 30_000;
-/** How long one `runDue` takes on rows that become due while earlier ones run. Alarm handlers may last 15 minutes. */
+/** How long one wake takes on rows that become due while earlier ones run. Alarm handlers may last 15 minutes. */
 export const PICKUP_WINDOW_MS = 5 * 60_000;
 /** Due one-shots of one callback that are worth a warning. */
 export const CROWD_THRESHOLD = 10;
@@ -30,323 +31,223 @@ export const MISSING_CALLBACK_MS = 30 * 86_400_000;
 /** When it is looked for again: after as long as it has been missing, within these. All of a callback at once. */
 const LOOK_AGAIN = { minMs: 60_000, maxMs: 3_600_000 };
 
-type Outcome =
-  | { kind: "done" }
-  | { kind: "failed"; error: unknown; attempts: number }
-  | { kind: "interrupted"; error: unknown }
-  | { kind: "out-of-memory"; error: unknown; attempts: number };
-
-/** One call of `runDue`. */
-interface Round {
-  /** Still to start, last first. */
-  waiting: string[];
-  /** Kept for the platform to run again; not twice in this round. */
-  readonly interrupted: Set<string>;
-  readonly errors: unknown[];
-  active: number;
-  readAtMs: number;
-  readonly closesAtMs: number;
-}
+type Due = WorkItem<Timer>;
 
 export class ScheduleRunner {
+  readonly work: Work<Timer>;
   readonly #core: AgentCore;
-  readonly #table: ScheduleTable;
-  /** Id to start time. */
-  readonly #running = new Map<string, number>();
-  #change = Promise.withResolvers<void>();
+  /** What the wake fails with: the platform repeats it. */
+  #errors: unknown[] = [];
+  /** Calls of `onError` that a wake waits for. */
+  #reports: Promise<void>[] = [];
+  /** Before the agent is ready: what `onError` is called with then. */
+  #unreported: unknown[] | undefined = [];
+  /** By callback: one-shots that were due when the wake came. */
+  readonly #crowds = new Map<string, number>();
+  #wokeAt = 0;
   readonly #missing = new Set<string>();
   #isStopped = false;
-  #pausedUntilMs = 0;
 
-  constructor(core: AgentCore, table: ScheduleTable) {
+  constructor(core: AgentCore, rearm: () => void) {
     this.#core = core;
-    this.#table = table;
-  }
-
-  isRunning(id: string): boolean {
-    return this.#running.has(id);
-  }
-
-  /** Ids of rows that were started at or before `startedAtMs` and still run. */
-  runningSince(startedAtMs: number): ReadonlySet<string> {
-    const lasting = [...this.#running].filter(([, startedAt]) => startedAt <= startedAtMs);
-    return new Set(lasting.map(([id]) => id));
+    const { sql, clock, quarantine, options } = core;
+    const { keepAliveIntervalMs, fiberRecoveryMaxAgeMs } = options;
+    // The wake keeps the object alive, and its own failure is that of the table.
+    const background = (work: Promise<unknown>) => void work.catch((error: unknown) => this.#errors.push(error));
+    this.work = new Work(
+      { sql, clock, quarantine, background, rearm, inAgent: (work) => work() },
+      {
+        name: SCHEDULE,
+        replaces: [SCHEDULE_ROWS],
+        codec: TIMER,
+        retry: {
+          backoff: { baseMs: keepAliveIntervalMs, maxMs: LONGEST_WAIT_MS },
+          maxAttempts: STRIKE_LIMIT,
+          maxAgeMs: fiberRecoveryMaxAgeMs > 0 ? fiberRecoveryMaxAgeMs : Infinity,
+          isInterruption: (error) => !isOutOfMemory(error)
+        },
+        byWake: true,
+        concurrency: CONCURRENCY_LIMIT,
+        slowMs: SLOW_ROW_MS,
+        retentionMs: 0,
+        run: (item, signal) => this.#run(item, signal),
+        givenUp: (item, error) => this.#givenUp(item, error),
+        interrupted: (item, claimedAt) => this.#interrupted(item, claimedAt),
+        unreadable: ({ key, stored, error }) => {
+          const { callback = "" } = (stored ?? {}) as { callback?: unknown };
+          this.#emitError({ id: key, callback: String(callback) }, unreadable(error), 0);
+        }
+      }
+    );
   }
 
   get isStopped(): boolean {
     return this.#isStopped;
   }
 
-  /** After the table itself failed: when it is worth trying again. Keeps a broken disk from becoming a hot loop. */
-  get pausedUntilMs(): number {
-    return this.#pausedUntilMs;
+  /** Takes up what earlier processes began. */
+  start(): void {
+    this.work.ready();
+    this.work.start();
+  }
+
+  /** The user's code may be called from now on. */
+  ready(): void {
+    const errors = this.#unreported ?? [];
+    this.#unreported = undefined;
+    for (const error of errors) this.#report(error);
   }
 
   stop(): void {
     this.#isStopped = true;
+    this.work.stop();
   }
 
+  /** Runs what is due. Rejects, after everything else ran, with the error of a row that the platform must run again. */
   async runDue(): Promise<void> {
     if (this.#isStopped) return;
-    const now = this.#core.clock.now();
-    this.#warn(now);
-    const waiting = this.#table
-      .due(now)
-      .filter((id) => !this.#running.has(id))
-      .reverse();
-    const round: Round = {
-      waiting,
-      interrupted: new Set(),
-      errors: [],
-      active: 0,
-      readAtMs: now,
-      closesAtMs: now + PICKUP_WINDOW_MS
-    };
-    for (;;) {
-      this.#fill(round);
-      if (round.active === 0) break;
-      await this.#waitForChange(round);
-    }
-    if (round.errors.length > 0) throw round.errors[0];
-  }
-
-  #fill(round: Round): void {
-    const now = this.#core.clock.now();
-    if (now > round.closesAtMs) return;
-    // Only while something runs, and only after time has passed: a row that keeps adding due rows must go through
-    // the wake, or a callback without I/O, for which time stands still, would never let the round end.
-    if (!this.#isStopped && round.waiting.length === 0 && round.active > 0 && now > round.readAtMs) {
-      round.readAtMs = now;
-      round.waiting = this.#table
-        .due(now)
-        .filter((id) => this.#canStart(id, round))
-        .reverse();
-    }
-    // A callback begins synchronously with its start, and may destroy the object.
-    while (!this.#isStopped && this.#hasFreePlace(now)) {
-      const id = round.waiting.pop();
-      if (id === undefined) return;
-      if (this.#canStart(id, round)) this.#start(id, round);
-    }
-  }
-
-  #canStart(id: string, round: Round): boolean {
-    return !this.#running.has(id) && !round.interrupted.has(id);
-  }
-
-  #hasFreePlace(nowMs: number): boolean {
-    let counted = 0;
-    for (const startedAt of this.#running.values()) if (nowMs - startedAt < SLOW_ROW_MS) counted++;
-    return counted < CONCURRENCY_LIMIT;
-  }
-
-  #start(id: string, round: Round): void {
-    this.#running.set(id, this.#core.clock.now());
-    round.active++;
-    void this.#run(id, round)
-      .catch((error: unknown) => {
-        // Not the callback's error: those are outcomes. The row is as it was; let the platform try again later.
-        this.#pausedUntilMs = this.#core.clock.now() + this.#core.options.keepAliveIntervalMs;
-        round.interrupted.add(id);
-        round.errors.push(error);
-      })
-      .finally(() => {
-        this.#running.delete(id);
-        round.active--;
-        this.#change.resolve();
-        this.#change = Promise.withResolvers();
-      });
-  }
-
-  /** Resolves when a row ended, another became due, or a slow row gave up its place. */
-  async #waitForChange(round: Round): Promise<void> {
-    const now = this.#core.clock.now();
-    const atMs = this.#nextOpportunity(round, now);
-    if (atMs === null || Math.max(atMs, now + 1) > round.closesAtMs) return this.#change.promise;
-    await happensWithin(Math.max(1, atMs - now), this.#change.promise, this.#core.clock);
-  }
-
-  #nextOpportunity(round: Round, nowMs: number): number | null {
-    if (this.#isStopped) return null;
-    if (this.#hasFreePlace(nowMs)) {
-      const busy = new Set([...this.#running.keys(), ...round.interrupted]);
-      return this.#table.earliestDue(busy);
-    }
-    const starts = [...this.#running.values()].filter((startedAt) => nowMs - startedAt < SLOW_ROW_MS);
-    return Math.min(...starts) + SLOW_ROW_MS;
-  }
-
-  async #run(id: string, round: Round): Promise<void> {
-    const now = this.#core.clock.now();
-    const row = this.#table.byId(id);
-    // Cancelled, or run by another round, since the list was read.
-    if (!row || row.due_ms > now) return;
-    const timing = readTiming(row);
-    if (!timing.ok) return this.#discard(row, null, timing.error);
-    const payload = parseJson(row.payload);
-    if (!payload.ok) return this.#discard(row, timing.value, payload.error);
-    if (!this.#core.hasMethod(row.callback)) return this.#wait(row, now);
-    if (this.#isGivenUp(row, now)) {
-      const error = scheduleErrors.ScheduleGivenUpError(row.callback, row.unended_starts);
-      return this.#settle(row, timing.value, { kind: "failed", error, attempts: row.unended_starts });
-    }
-    this.#table.markStarted(row.seq, now, this.#restartAt(row, timing.value, now));
-    if (row.unended_starts > 0) {
-      // The platform stops repeating an alarm after a few crashes: from the second start on, hold a wake of our own.
-      await this.#core.wakes.rearm();
-      if (!this.#table.byId(id)) return;
-    }
-    const outcome = await this.#call(row, timing.value, payload.value);
+    const { clock } = this.#core;
+    this.#wokeAt = clock.now();
+    await runInWake(this.work, { clock, pickupMs: PICKUP_WINDOW_MS });
+    await Promise.all(this.#reports.splice(0));
     if (this.#isStopped) return;
-    if (outcome.kind === "interrupted") {
-      // As good as a crash: the row stays as `markStarted` left it.
-      round.interrupted.add(id);
-      round.errors.push(outcome.error);
-      return;
-    }
-    await this.#settle(row, timing.value, outcome);
+    this.#warnOfCrowds();
+    // What the platform interrupted waits for the next wake.
+    this.work.start();
+    const [first] = this.#errors.splice(0);
+    if (first !== undefined) throw first;
   }
 
-  async #call(row: ScheduleRow, timing: ScheduleTiming, payload: unknown): Promise<Outcome> {
-    const { callback, id } = row;
-    this.#core.emit("schedule:execute", { callback, id });
-    const policy = { ...this.#core.options.retry, ...readRetry(row.retry) };
-    const schedule = toSchedule(row, timing, payload);
+  /** A throw ends the claim without a verdict on the schedule. */
+  async #run(item: Due, signal: AbortSignal): Promise<RunEnd<Timer>> {
+    try {
+      if (item.payload.text !== undefined) return this.#setAside(item, item.payload.text);
+      if (!this.#core.hasMethod(item.payload.callback)) return this.#wait(item);
+      // The platform stops repeating an alarm after a few crashes: from the second start on, hold a wake of our own.
+      if (item.starts > 1) await this.#core.wakes.rearm();
+      return signal.aborted ? SETTLED : await this.#call(item);
+    } catch (error) {
+      if (!isOutOfMemory(error)) this.#errors.push(error);
+      throw error;
+    }
+  }
+
+  async #call(item: Due): Promise<RunEnd<Timer>> {
+    const { clock, ids, options } = this.#core;
+    const { callback, payload, timeMs, timing } = item.payload;
+    const job = { callback, id: item.key };
+    if (!isRecurring(timing) && timeMs <= this.#wokeAt)
+      this.#crowds.set(callback, (this.#crowds.get(callback) ?? 0) + 1);
+    this.#core.emit("schedule:execute", job);
+    const policy = { ...options.retry, ...item.payload.retry };
+    const schedule = toSchedule(item);
     let attempts = 0;
     try {
       await runAttempts(
         async (attempt) => {
           attempts = attempt;
-          if (attempt > 1)
-            this.#core.emit("schedule:retry", { callback, id, attempt, maxAttempts: policy.maxAttempts });
-          const work = new DurableWork(`schedule:${id}:${row.time_ms}`);
+          if (attempt > 1) this.#core.emit("schedule:retry", { ...job, attempt, maxAttempts: policy.maxAttempts });
+          const work = new DurableWork(`schedule:${item.key}:${timeMs}`);
           await runDurably({ work }, () => this.#core.invoke(callback, payload, schedule));
         },
-        {
-          ...policy,
-          clock: this.#core.clock,
-          ids: this.#core.ids,
-          shouldRetry: (error) => !this.#isStopped && isWorthRetrying(error)
-        }
+        { ...policy, clock, ids, shouldRetry: (error) => !this.#isStopped && isWorthRetrying(error) }
       );
-      return { kind: "done" };
+      return this.#over(item);
     } catch (error) {
-      return judge(error, attempts);
+      // The last error decides, whatever earlier attempts threw.
+      if (this.#isStopped || isInterruption(error)) throw error;
+      if (!isOutOfMemory(error)) return { ...this.#over(item), afterwards: () => this.#failed(job, error, attempts) };
+      this.#emitError(job, error, attempts);
+      throw error;
     }
   }
 
-  async #settle(
-    row: ScheduleRow,
-    timing: ScheduleTiming,
-    outcome: Exclude<Outcome, { kind: "interrupted" }>
-  ): Promise<void> {
-    switch (outcome.kind) {
-      case "done":
-        this.#consume(row, timing);
-        break;
-      case "failed":
-        this.#consume(row, timing);
-        this.#emitError(row, outcome.error, outcome.attempts);
-        await this.#core.report(outcome.error);
-        break;
-      case "out-of-memory":
-        await this.#strike(row, outcome.error, outcome.attempts);
-        break;
-      default:
-        assertNever(outcome);
-    }
-    await this.#core.wakes.rearm();
+  /** One occurrence is over: a one-shot goes, a recurring one moves into the future. Missed times are not made up for. */
+  #over({ payload: timer }: Due): RunEnd<Timer> {
+    const next = nextTime(timer.timing, this.#core.clock.now());
+    return next === null ? SETTLED : { end: "postponed", until: next, payload: movedTo(timer, next) };
   }
 
-  async #strike(row: ScheduleRow, error: unknown, attempts: number): Promise<void> {
-    const strikes = row.strikes + 1;
-    const job = { callback: row.callback, id: row.id };
-    if (strikes < STRIKE_LIMIT) {
-      const wait = durableBackoffMs(strikes - 1, this.#core.options.keepAliveIntervalMs);
-      this.#table.markStruck(row.seq, strikes, this.#core.clock.now() + wait);
-      this.#emitError(row, error, attempts);
-      return;
-    }
-    this.#table.remove(row.seq);
-    this.#core.emit("alarm:memory_limit_reset", { ...job, strikes });
-    this.#emitError(row, error, attempts);
-    await this.#core.report(error);
+  #failed(job: { callback: string; id: string }, error: unknown, attempts: number): void {
+    this.#emitError(job, error, attempts);
+    this.#report(error);
+  }
+
+  #report(error: unknown): void {
+    if (this.#unreported) this.#unreported.push(error);
+    else this.#reports.push(this.#core.report(error));
   }
 
   /** The class has no such method: one deploy without it must not lose what was promised. */
-  async #wait(row: ScheduleRow, nowMs: number): Promise<void> {
-    const { callback, id, time_ms: timeMs } = row;
+  #wait({ key: id, payload: timer }: Due): RunEnd<Timer> {
+    const { callback, timeMs } = timer;
+    const now = this.#core.clock.now();
     const keptUntil = timeMs + MISSING_CALLBACK_MS;
-    if (nowMs > keptUntil) {
-      this.#table.remove(row.seq);
-      this.#emitError(row, new Error(`this.${callback} is not a function, for 30 days: the schedule is dropped.`), 0);
-    } else {
-      if (!isKnownToWait(row)) this.#core.emit("schedule:callback_missing", { callback, id, keptUntil });
-      if (!this.#missing.has(callback)) {
-        console.error(`this.${callback} is not a function: its schedules wait for it, up to 30 days each.`);
-      }
-      this.#missing.add(callback);
-      const waitMs = Math.min(Math.max(nowMs - timeMs, LOOK_AGAIN.minMs), LOOK_AGAIN.maxMs);
-      // On the same minutes for all of them: one wake looks for many.
-      this.#table.markWaiting(row.seq, Math.ceil((nowMs + waitMs) / LOOK_AGAIN.minMs) * LOOK_AGAIN.minMs);
+    if (now > keptUntil) {
+      const error = new Error(`this.${callback} is not a function, for 30 days: the schedule is dropped.`);
+      return { end: "settled", afterwards: () => this.#emitError({ callback, id }, error, 0) };
     }
-    await this.#core.wakes.rearm();
+    if (!timer.isMissing) this.#core.emit("schedule:callback_missing", { callback, id, keptUntil });
+    if (!this.#missing.has(callback)) {
+      console.error(`this.${callback} is not a function: its schedules wait for it, up to 30 days each.`);
+    }
+    this.#missing.add(callback);
+    const waitMs = Math.min(Math.max(now - timeMs, LOOK_AGAIN.minMs), LOOK_AGAIN.maxMs);
+    // On the same minutes for all of them: one wake looks for many.
+    const until = Math.ceil((now + waitMs) / LOOK_AGAIN.minMs) * LOOK_AGAIN.minMs;
+    return { end: "postponed", until, payload: { ...timer, isMissing: true } };
   }
 
-  /** The row cannot be read: kept in quarantine, reported, and counted as executed. */
-  async #discard(row: ScheduleRow, timing: ScheduleTiming | null, reason: string): Promise<void> {
-    const body = timing === null ? JSON.stringify(row) : row.payload;
-    this.#core.sql.transaction(() => {
-      this.#core.quarantine({ table: "cf_schedules", key: row.id, body, error: reason });
-      if (timing === null) this.#table.remove(row.seq);
-      else this.#consume(row, timing);
-    });
-    this.#emitError(row, new Error(`The stored schedule cannot be read: ${reason}`), 0);
-    await this.#core.wakes.rearm();
+  /** The payload cannot be read: kept in quarantine, reported, and counted as executed. */
+  #setAside(item: Due, body: string): RunEnd<Timer> {
+    const error = unreadable("its payload is no JSON");
+    this.#core.quarantine({ table: "cf_work", key: `${SCHEDULE}:${item.key}`, body, error: error.message });
+    const job = { callback: item.payload.callback, id: item.key };
+    return { ...this.#over(item), afterwards: () => this.#emitError(job, error, 0) };
   }
 
-  /** One occurrence is over: a one-shot goes, a recurring row moves into the future. Missed times are not made up for. */
-  #consume(row: ScheduleRow, timing: ScheduleTiming): void {
-    const next = nextTime(timing, this.#core.clock.now());
-    if (next === null) this.#table.remove(row.seq);
-    else this.#table.advance(row.seq, next);
-  }
-
-  #restartAt(row: ScheduleRow, timing: ScheduleTiming, nowMs: number): number {
+  #interrupted({ starts, payload: { timing, callback } }: Due, claimedAt: number): AfterDeath {
+    if (timing.type !== "interval") return "again";
+    console.warn(`The last run of interval "${callback}" never ended; it runs again once that run counts as hung.`);
     const { keepAliveIntervalMs, hungScheduleTimeoutSeconds } = this.#core.options;
-    const restart = Math.max(row.due_ms, restartAtMs(row.unended_starts + 1, nowMs, keepAliveIntervalMs));
-    if (timing.type !== "interval") return restart;
-    return Math.max(restart, nowMs + hungScheduleTimeoutSeconds * 1000);
+    const restart = restartAtMs(starts, this.#core.clock.now(), keepAliveIntervalMs);
+    return { at: Math.max(restart, claimedAt + hungScheduleTimeoutSeconds * 1000) };
   }
 
-  #isGivenUp(row: ScheduleRow, nowMs: number): boolean {
-    const work = { unendedStarts: row.unended_starts, unendedSince: row.unended_since };
-    return isGivenUp(work, nowMs, this.#core.options.fiberRecoveryMaxAgeMs);
+  /** After its third strike a schedule is dropped; after a day of starts without an end it goes on as after a failure. */
+  #givenUp({ key: id, payload: timer, starts, failures }: Due, cause: unknown): void {
+    const { callback, timing } = timer;
+    const isStruck = isOutOfMemory(cause);
+    const error = isStruck ? cause : scheduleErrors.ScheduleGivenUpError(callback, starts);
+    const next = isStruck ? null : nextTime(timing, this.#core.clock.now());
+    if (next !== null) this.work.add({ key: id, ...itemOf(movedTo(timer, next)) });
+    const committed = () => {
+      if (!isStruck) return this.#failed({ callback, id }, error, starts);
+      this.#core.emit("alarm:memory_limit_reset", { callback, id, strikes: failures + 1 });
+      this.#report(error);
+    };
+    this.#core.sql.afterTransaction({ committed });
   }
 
-  #emitError(row: ScheduleRow, error: unknown, attempts: number): void {
-    this.#core.emit("schedule:error", { callback: row.callback, id: row.id, error: errorMessage(error), attempts });
+  #emitError(job: { callback: string; id: string }, error: unknown, attempts: number): void {
+    this.#core.emit("schedule:error", { ...job, error: errorMessage(error), attempts });
   }
 
-  #warn(nowMs: number): void {
-    for (const { callback, count } of this.#table.crowds(nowMs, CROWD_THRESHOLD)) {
+  #warnOfCrowds(): void {
+    for (const [callback, count] of this.#crowds) {
+      if (count < CROWD_THRESHOLD) continue;
       console.warn(
-        `${count} one-shot schedules of "${callback}" are due at once. Was schedule() meant to be idempotent?`
+        `${count} one-shot schedules of "${callback}" were due at once. Was schedule() meant to be idempotent?`
       );
       this.#core.emit("schedule:duplicate_warning", { callback, count, type: "one-shot" });
     }
-    const hungMs = this.#core.options.hungScheduleTimeoutSeconds * 1000;
-    for (const { id, callback } of this.#table.heldIntervals(nowMs, nowMs + hungMs)) {
-      if (this.#running.has(id)) continue;
-      console.warn(`The last run of interval "${callback}" never ended; it runs again once that run counts as hung.`);
-    }
+    this.#crowds.clear();
   }
 }
 
-/** `markWaiting` was the last to change the row: what else moves `due_ms` notes a start or a strike. Pure. */
-function isKnownToWait({ time_ms: timeMs, due_ms: dueMs, running_since: runningSince, strikes }: ScheduleRow): boolean {
-  return dueMs > timeMs && runningSince === null && strikes === 0;
-}
+const unreadable = (reason: string) => new Error(`The stored schedule cannot be read: ${reason}`);
+
+const movedTo = (timer: Timer, timeMs: number): Timer => ({ ...timer, timeMs, isMissing: false });
 
 function nextTime(timing: ScheduleTiming, nowMs: number): number | null {
   switch (timing.type) {
@@ -360,10 +261,4 @@ function nextTime(timing: ScheduleTiming, nowMs: number): number | null {
     default:
       return assertNever(timing);
   }
-}
-
-/** The last error decides, whatever earlier attempts threw. */
-function judge(error: unknown, attempts: number): Outcome {
-  if (isOutOfMemory(error)) return { kind: "out-of-memory", error, attempts };
-  return isInterruption(error) ? { kind: "interrupted", error } : { kind: "failed", error, attempts };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { World, type TestAgent } from "../../testing/agent-core.test-support.ts";
-import { SCHEDULE_LIMIT } from "./schedule-table.ts";
+import { SCHEDULE_LIMIT } from "./schedules.ts";
 
 function setup() {
   const world = new World();
@@ -78,14 +78,14 @@ describe("dedup", () => {
     for (let i = 0; i < 9; i++) {
       expect(await schedules.schedule(60 + i, "ping", { b: 2, a: 1 }, { idempotent: true })).toEqual(first);
     }
-    expect(world.count("cf_schedules")).toBe(1);
+    expect(world.count("cf_work")).toBe(1);
     expect(world.eventsOf("schedule:create")).toHaveLength(1);
   });
 
   test("without it every call adds a row", async () => {
     const { world, schedules } = setup();
     for (let i = 0; i < 3; i++) await schedules.schedule(60, "ping");
-    expect(world.count("cf_schedules")).toBe(3);
+    expect(world.count("cf_work")).toBe(3);
   });
 
   test("a date dedups whatever the date; another payload or callback does not", async () => {
@@ -95,7 +95,7 @@ describe("dedup", () => {
     expect((await schedules.schedule(at(9000), "ping", 1, { idempotent: true })).id).toBe(first.id);
     await schedules.schedule(at(1000), "ping", 2, { idempotent: true });
     await schedules.schedule(at(1000), "pong", 1, { idempotent: true });
-    expect(world.count("cf_schedules")).toBe(3);
+    expect(world.count("cf_work")).toBe(3);
   });
 
   test("cron dedups by default and { idempotent: false } opts out", async () => {
@@ -103,9 +103,9 @@ describe("dedup", () => {
     const first = await schedules.schedule("0 9 * * *", "ping");
     expect((await schedules.schedule(" 0 9 * * * ", "ping")).id).toBe(first.id);
     await schedules.schedule("0 10 * * *", "ping");
-    expect(world.count("cf_schedules")).toBe(2);
+    expect(world.count("cf_work")).toBe(2);
     await schedules.schedule("0 9 * * *", "ping", undefined, { idempotent: false });
-    expect(world.count("cf_schedules")).toBe(3);
+    expect(world.count("cf_work")).toBe(3);
   });
 
   test("scheduleEvery with another interval or payload adds a row, the same again does not", async () => {
@@ -114,7 +114,7 @@ describe("dedup", () => {
     expect((await schedules.scheduleEvery(10, "ping", "a")).id).toBe(first.id);
     await schedules.scheduleEvery(20, "ping", "a");
     await schedules.scheduleEvery(10, "ping", "b");
-    expect(world.count("cf_schedules")).toBe(3);
+    expect(world.count("cf_work")).toBe(3);
   });
 
   test("a hit repairs a lost alarm, and an overdue row then fires at once", async () => {
@@ -144,7 +144,7 @@ describe("dedup", () => {
     await agent.schedules.schedule(10, "step", null, { idempotent: true });
     await world.advance(60_000);
     expect(runs).toBe(3);
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("any sequence of idempotent calls leaves exactly one row per distinct wish", async () => {
@@ -169,7 +169,7 @@ describe("dedup", () => {
         const distinct = new Set(
           wishes.map((w) => `${w.kind}/${w.callback}/${payloadKey(w.payload)}/${typeof (w.payload ?? null)}`)
         );
-        expect(world.count("cf_schedules")).toBe(distinct.size);
+        expect(world.count("cf_work")).toBe(distinct.size);
       }),
       { numRuns: 40 }
     );
@@ -201,7 +201,7 @@ describe("what is refused", () => {
     const attempt = schedules.schedule(when as number, "ping");
     if (when === Number.NEGATIVE_INFINITY) return void (await attempt);
     await expect(attempt).rejects.toThrow(String(when));
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("an invalid cron expression fails at once", async () => {
@@ -236,7 +236,7 @@ describe("what is refused", () => {
     await expect(schedules.schedule(1, "ping", "é".repeat(960_000))).rejects.toMatchObject({ code: "too-large" });
     await expect(schedules.schedule(1, "ping", 1n)).rejects.toMatchObject({ code: "not-json" });
     await expect(schedules.schedule(1, "ping", () => 1)).rejects.toMatchObject({ code: "not-json" });
-    expect(world.count("cf_schedules")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     await expect(schedules.schedule(1, "ping", "x".repeat(1_800_000))).resolves.toMatchObject({ callback: "ping" });
   });
 
@@ -244,8 +244,8 @@ describe("what is refused", () => {
     const { world, schedules } = setup();
     const kept = await schedules.schedule(60, "ping", "kept", { idempotent: true });
     world.database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${SCHEDULE_LIMIT - 1})
-      INSERT INTO cf_schedules (id, callback, payload, type, detail, time_ms, due_ms, dedup_key)
-      SELECT 'bulk-' || i, 'ping', 'null', 'delayed', '1', 9e12, 9e12, 'x' FROM n`);
+      INSERT INTO cf_work (kind, key, lane, payload, due_at, created_at)
+      SELECT 'schedule', 'bulk-' || i, 'x', '{"callback":"ping","type":"delayed","detail":"1","time":9e12}', 9e12, 1 FROM n`);
     await expect(schedules.schedule(60, "ping")).rejects.toMatchObject({
       code: "too-many-schedules",
       hint: expect.stringContaining("idempotent")
@@ -289,8 +289,10 @@ describe("cancel, get and list", () => {
     const { world, schedules } = setup();
     const bad = await schedules.schedule(60, "ping", { a: 1 });
     const worse = await schedules.schedule(60, "ping");
-    world.database.prepare("UPDATE cf_schedules SET payload = '{' WHERE id = ?").run(bad.id);
-    world.database.prepare("UPDATE cf_schedules SET type = 'moon' WHERE id = ?").run(worse.id);
+    world.database.prepare("UPDATE cf_work SET payload = json_set(payload, '$.text', '{') WHERE key = ?").run(bad.id);
+    world.database
+      .prepare("UPDATE cf_work SET payload = json_set(payload, '$.type', 'moon') WHERE key = ?")
+      .run(worse.id);
     expect(await schedules.list()).toEqual([expect.objectContaining({ id: bad.id, payload: null })]);
   });
 });
@@ -304,7 +306,7 @@ describe("inside onStart", () => {
     await schedules.schedule(60, "ping");
     await schedules.schedule(new Date(world.nowMs), "pong");
     expect(warn).toHaveBeenCalledTimes(2);
-    expect(world.count("cf_schedules")).toBe(3);
+    expect(world.count("cf_work")).toBe(3);
     await schedules.schedule(60, "ping", 1, { idempotent: true });
     await schedules.schedule(60, "ping", 1, { idempotent: false });
     await schedules.schedule("@daily", "ping");

@@ -1,29 +1,29 @@
-// The agent's durable timers: accepted into a table, run from the object's one wake, at least once, in time order.
-// Guarantees that what it returned is stored and armed. Running rows is in schedule-runner.ts.
-import { parseJson } from "../../util/json.ts";
+// The agent's durable timers: accepted as items of durable work, run from the object's one wake, at least once, in time order.
+// Guarantees that what it returned is stored and armed. Running them is in schedule-runner.ts.
 import { requireCallback } from "../../agent/callback.ts";
 import type { AgentCore } from "../../agent/core.ts";
 import type { Feature, Roles } from "../../feature/feature.ts";
+import type { NewItem, WorkItem } from "../../work/kind.ts";
+import type { Work } from "../../work/work.ts";
 import { firstOccurrence } from "./cron.ts";
 import { Heartbeat } from "../../agent/keep-alive.ts";
 import { validateRetry, type RetryOptions } from "../../agent/retry.ts";
 import { scheduleErrors } from "./errors.ts";
 import {
-  dedupKey,
   isRecurring,
-  readTiming,
-  timingDetail,
+  itemOf,
   toSchedule,
   type Schedule,
   type ScheduleCriteria,
   type ScheduleOptions,
-  type ScheduleRow,
-  type ScheduleTiming
+  type ScheduleTiming,
+  type Timer
 } from "./schedule-row.ts";
 import { ScheduleRunner } from "./schedule-runner.ts";
-import { SCHEDULE_TABLES, ScheduleTable } from "./schedule-table.ts";
 import { encodeStored } from "../../agent/stored-json.ts";
 
+/** Schedules of one agent. Above it `schedule` refuses, because those that pile up cost a run each. */
+export const SCHEDULE_LIMIT = 10_000;
 /** Longest interval: 30 days. */
 export const INTERVAL_LIMIT_SECONDS = 2_592_000;
 /** The last instant a Date can name. */
@@ -40,22 +40,38 @@ interface Request {
 
 export class Schedules implements Feature {
   readonly name = "schedules";
-  readonly tables = SCHEDULE_TABLES;
   readonly roles: Partial<Roles> = {
     schedules: () => this.list().map(({ callback, id }) => ({ callback, id }))
   };
   readonly #core: AgentCore;
-  readonly #table: ScheduleTable;
   readonly #runner: ScheduleRunner;
+  readonly #work: Work<Timer>;
   readonly #heartbeat: Heartbeat;
   readonly #warnedInStart = new Set<string>();
+  /** A caller waits for the wake of what it changes, and hears of its failure. */
+  #isArmedByCaller = false;
 
   constructor(core: AgentCore) {
     this.#core = core;
-    this.#table = new ScheduleTable(core.sql);
-    this.#runner = new ScheduleRunner(core, this.#table);
+    this.#runner = new ScheduleRunner(core, () => {
+      if (!this.#isArmedByCaller) core.rearm();
+    });
+    this.#work = this.#runner.work;
     this.#heartbeat = new Heartbeat(core.options.keepAliveIntervalMs);
     core.wakes.add((nowMs) => this.#nextWake(nowMs));
+  }
+
+  start(): void {
+    try {
+      this.#runner.start();
+    } catch (error) {
+      // The agent is up, and the next wake takes up what an earlier process began.
+      this.#core.background(Promise.reject(error));
+    }
+  }
+
+  ready(): void {
+    this.#runner.ready();
   }
 
   /** Runs `callback(payload, schedule)` after seconds, at a Date, or by a cron expression (UTC). */
@@ -93,32 +109,31 @@ export class Schedules implements Feature {
 
   /** False if there is no such schedule. A run that has begun is not stopped, but is its last. */
   async cancel(id: string): Promise<boolean> {
-    const row = this.#table.byId(id);
-    if (!row) return false;
-    this.#table.remove(row.seq);
-    this.#core.emit("schedule:cancel", { callback: row.callback, id });
+    const callback = this.#work.find(id)?.payload.callback ?? "";
+    if (!this.#change(() => this.#work.cancel(id))) return false;
+    this.#core.emit("schedule:cancel", { callback, id });
     await this.#core.wakes.rearm();
     return true;
   }
 
   get<T = unknown>(id: string): Schedule<T> | undefined {
-    const row = this.#table.byId(id);
-    return row && publicView<T>(row);
+    const item = this.#work.find(id);
+    return item && toSchedule<T>(item);
   }
 
   /** In time order. */
   list<T = unknown>(filter: ScheduleCriteria = {}): Schedule<T>[] {
     const startMs = filter.timeRange?.start?.getTime() ?? Number.NEGATIVE_INFINITY;
     const endMs = filter.timeRange?.end?.getTime() ?? Number.POSITIVE_INFINITY;
-    const rows = filter.id === undefined ? this.#table.all() : [this.#table.byId(filter.id)];
+    const items = filter.id === undefined ? [...this.#work.items()] : [this.#work.find(filter.id)];
     return (
-      rows
-        .filter((row) => row !== undefined)
-        .filter((row) => filter.type === undefined || row.type === filter.type)
-        // Users know the second, the table the millisecond: a bound equal to either is inclusive.
-        .filter((row) => row.time_ms >= startMs && Math.floor(row.time_ms / 1000) * 1000 <= endMs)
-        .map((row) => publicView<T>(row))
-        .filter((schedule) => schedule !== undefined)
+      items
+        .filter((item) => item !== undefined)
+        .filter(({ payload: { timing } }) => filter.type === undefined || timing.type === filter.type)
+        // Users know the second, the item the millisecond: a bound equal to either is inclusive.
+        .filter(({ payload: { timeMs } }) => timeMs >= startMs && Math.floor(timeMs / 1000) * 1000 <= endMs)
+        .sort((one, other) => one.payload.timeMs - other.payload.timeMs)
+        .map((item) => toSchedule<T>(item))
     );
   }
 
@@ -132,42 +147,55 @@ export class Schedules implements Feature {
     this.#runner.stop();
   }
 
-  async #accept<T>(request: Request): Promise<Schedule<T>> {
+  async #accept<T>({ isIdempotent, ...request }: Request): Promise<Schedule<T>> {
     if (request.retry !== undefined) validateRetry(request.retry, this.#core.options.retry);
-    const { row, isNew } = this.#table.insert(
-      {
-        id: this.#core.ids.next(),
-        callback: request.callback,
-        payload: encodeStored(request.payload, `payload of "${request.callback}"`),
-        timing: request.timing,
-        timeMs: request.timeMs,
-        dedupKey: dedupKey({ ...request, type: request.timing.type, detail: timingDetail(request.timing) }),
-        retry: request.retry === undefined ? null : JSON.stringify(request.retry)
-      },
-      (candidate) => request.isIdempotent && !this.#isEnding(candidate, request.timing)
+    const text = encodeStored(request.payload, `payload of "${request.callback}"`);
+    // What the callback is given is what was stored.
+    const item = itemOf({ ...request, payload: JSON.parse(text) as unknown, isMissing: false });
+    const { sql, ids, wakes } = this.#core;
+    const accepted = this.#change(() =>
+      sql.transaction(() => {
+        const twin = isIdempotent ? this.#twinOf(item) : undefined;
+        if (twin) return twin;
+        if (this.#work.holdsAtLeast(SCHEDULE_LIMIT)) throw scheduleErrors.ScheduleLimitError(SCHEDULE_LIMIT);
+        const key = ids.next();
+        this.#work.add({ ...item, key });
+        sql.afterTransaction({
+          committed: () => this.#core.emit("schedule:create", { callback: request.callback, id: key })
+        });
+        return { key, payload: item.payload };
+      })
     );
-    if (isNew) this.#core.emit("schedule:create", { callback: request.callback, id: row.id });
-    await this.#core.wakes.rearm();
-    const timing = readTiming(row);
-    const payload = parseJson(row.payload);
-    // The row has the request's own type, detail and payload, new or found by their hash; only JSON's view of T remains.
-    return toSchedule(row, timing.ok ? timing.value : request.timing, (payload.ok ? payload.value : null) as T);
+    await wakes.rearm();
+    return toSchedule<T>(accepted);
   }
 
-  /** A one-shot that asks for its own successor is about to be deleted: it must not swallow the request. */
-  #isEnding(row: ScheduleRow, timing: ScheduleTiming): boolean {
-    return !isRecurring(timing) && this.#runner.isRunning(row.id);
+  /** The same wish. A one-shot that asks for its own successor is about to be deleted: it must not swallow the request. */
+  #twinOf({ lane, payload: { timing } }: Pick<NewItem<Timer>, "lane" | "payload">): WorkItem<Timer> | undefined {
+    const running = new Set(isRecurring(timing) ? [] : this.#work.running().map(({ key }) => key));
+    return [...this.#work.items({ lane, states: ["waiting", "claimed"] })].find(({ key }) => !running.has(key));
+  }
+
+  #change<T>(change: () => T): T {
+    this.#isArmedByCaller = true;
+    try {
+      return change();
+    } finally {
+      this.#isArmedByCaller = false;
+    }
   }
 
   #nextWake(nowMs: number): number | null {
     if (this.#runner.isStopped) return null;
-    // A row being run is still due: its alarm's handler is at work, and should the process die, the alarm must come
-    // back at once. Only a row that outlasted its handler would turn that into a loop; the heartbeat finds those.
-    const lasting = this.#runner.runningSince(nowMs - this.#core.options.keepAliveIntervalMs);
-    const due = this.#table.earliestDue(lasting);
-    const next = due === null ? null : Math.max(due, this.#runner.pausedUntilMs);
-    if (lasting.size === 0) return next;
-    return Math.min(next ?? Number.POSITIVE_INFINITY, this.#heartbeat.next(nowMs));
+    const next = this.#work.nextWake();
+    const running = this.#work.running();
+    if (running.length === 0) return next;
+    // What runs is still due: its alarm's handler is at work, and should the process die, the alarm must come back at
+    // once. Only what outlasted its handler would turn that into a loop; the heartbeat finds it.
+    const isLasting = running.every(
+      ({ claimedAt }) => (claimedAt ?? 0) <= nowMs - this.#core.options.keepAliveIntervalMs
+    );
+    return Math.min(next ?? Number.POSITIVE_INFINITY, isLasting ? this.#heartbeat.next(nowMs) : nowMs);
   }
 
   #warnInStart(callback: string): void {
@@ -193,12 +221,4 @@ function readWhen(when: unknown, nowMs: number, callback: string): { timing: Sch
     return { timing: { type: "scheduled" }, timeMs: when.getTime() };
   }
   throw scheduleErrors.InvalidScheduleError(`"${callback}" cannot be scheduled at ${String(when)} (${typeof when}).`);
-}
-
-/** The payload's type is the caller's word, as it was when it was stored. */
-function publicView<T>(row: ScheduleRow): Schedule<T> | undefined {
-  const timing = readTiming(row);
-  if (!timing.ok) return undefined;
-  const payload = parseJson(row.payload);
-  return toSchedule(row, timing.value, (payload.ok ? payload.value : null) as T);
 }
