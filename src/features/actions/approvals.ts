@@ -99,6 +99,12 @@ export class ActionApprovals implements ApprovalSource {
     parked.deleteAll();
   }
 
+  /** The agent is destroyed: who decided is answered, and nothing is written any more. */
+  stop(): void {
+    this.#init.parked.work.stop();
+    for (const [executionId, { resolve }] of this.#running) resolve(notPending(executionId, "the agent is destroyed"));
+  }
+
   /** A row that cannot be read: its place in the transcript says so. Part of the transaction that removed it. */
   lost(call: ParkedCall): void {
     this.#init.host.conversation.replaceOutput(

@@ -136,3 +136,14 @@ test("what an operator says right after the answer that the outcome is unknown i
   expect(other.nextWake()).toBeNull();
   expect(world.effects).toEqual({ main: 1 });
 });
+
+test("a decision over an agent that is destroyed before the action has returned is answered", async () => {
+  const process = boot();
+  const executionId = await park(process, "main");
+  behave = never;
+  const answer = process.approve(executionId);
+  await settle();
+  process.actions.stop();
+  expect(await answer).toMatchObject({ status: "error", executionId });
+  expect([world.effects, process.actions.nextWake()]).toEqual([{ main: 1 }, null]);
+});

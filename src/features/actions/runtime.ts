@@ -188,7 +188,7 @@ export class ActionRuntime implements ActionsFeature, CallOwner {
   }
 
   stop(): void {
-    this.#parked.work.stop();
+    this.approvals.stop();
   }
 
   nextWake(): number | null {
