@@ -28,8 +28,10 @@ export const agentTools = capability({
       name: "agent-tools",
       runs,
       tables: RUN_TABLES,
+      start: () => runs.start(),
+      ready: () => runs.ready(),
       connected: (connection) => runs.connected(connection),
-      nextWake: (nowMs) => runs.nextWake(nowMs),
+      nextWake: () => runs.nextWake(),
       runDue: () => runs.runDue(),
       stop: () => runs.stop()
     };

@@ -5,7 +5,7 @@ import type { AgentRuntime } from "../../agent/runtime.ts";
 import { isUnknownChild, type Invoked } from "../../agent/tree/internal.ts";
 import type { AgentPathStep } from "../../host/path.ts";
 import type { RunProgress } from "./run-progress.ts";
-import type { RunRow } from "./run-table.ts";
+import type { RunKey, RunRow } from "./run-table.ts";
 
 /** Methods that every child has: see `AgentToolsMembers`. */
 type ChildMethod = "startAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
@@ -68,25 +68,25 @@ export class ChildLink {
   }
 
   /** Rejects when the child does not take it in time: it may still be working. */
-  async cancel(row: RunRow, reason: string): Promise<void> {
+  async cancel(row: RunKey, reason: string): Promise<void> {
     const late = () => new Error("The sub-agent did not take the cancel.");
     const taken = this.#ask(row, "cancelAgentToolRun", row.run_id, reason);
     await beforeDeadline(taken, { clock: this.#runtime.clock, timeoutMs: CANCEL_MS, late });
   }
 
   /** With its storage and everything below it. */
-  async remove(row: RunRow): Promise<void> {
+  async remove(row: RunKey): Promise<void> {
     await this.#runtime.tree.remove(childOf(row));
   }
 
   /** Undefined: there is no such child. */
-  async #ask(row: RunRow, method: ChildMethod, ...args: unknown[]): Promise<unknown> {
+  async #ask(row: RunKey, method: ChildMethod, ...args: unknown[]): Promise<unknown> {
     const answer = await this.#runtime.tree.pass([childOf(row)], { op: "invoke", method, args });
     // `invoke` is always answered like this.
     return isUnknownChild(answer) ? undefined : (answer as Invoked).result;
   }
 }
 
-function childOf({ class_name: className, run_id: name }: RunRow): AgentPathStep {
+function childOf({ class_name: className, run_id: name }: RunKey): AgentPathStep {
   return { className, name };
 }

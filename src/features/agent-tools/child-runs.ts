@@ -13,6 +13,9 @@ import { happensWithin } from "../../host/deadline.ts";
 import type { CallOutcome } from "../../journal/records.ts";
 import type { TurnOutcome } from "../../turn/turn.ts";
 import { isObject, type Json, stringifyJson } from "../../util/json.ts";
+import { ok } from "../../util/result.ts";
+import { SETTLED, type WorkItem } from "../../work/kind.ts";
+import { Work } from "../../work/work.ts";
 import { displayOfTool, type AgentToolDefinition } from "./definition.ts";
 import { AGENT_TOOL } from "../../feature/tool-layers.ts";
 import { ChildLink } from "./child-link.ts";
@@ -20,7 +23,7 @@ import { takesRuns } from "./child-methods.ts";
 import { agentToolErrors } from "./errors.ts";
 import { RunEvents } from "./events.ts";
 import { LiveRun, type LiveRunOwner, type RunRequest } from "./live-run.ts";
-import { NO_CONVERSATION, type RunConversation } from "./ports.ts";
+import { CHILD_BACKOFF, CLEARED, NO_CONVERSATION, type RunConversation } from "./ports.ts";
 import {
   isHardTerminal,
   isOpenRun,
@@ -34,10 +37,18 @@ import {
   type RunAgentToolResult,
   type ChildRunEnd
 } from "./run.ts";
-import { runInfo, runResult, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
+import {
+  isOfOpenRun,
+  LEFT,
+  runInfo,
+  runResult,
+  RunTable,
+  workKeyOf,
+  type ClearAgentToolRunsOptions,
+  type RunRow
+} from "./run-table.ts";
 import { RunRemoval } from "./run-removal.ts";
-import { isUnreported, RunReports } from "./run-reports.ts";
-import { RetryTimes } from "./retry-times.ts";
+import { RunReports } from "./run-reports.ts";
 import { Slots } from "./slots.ts";
 
 /** How long a client that connects waits for what a child has said. */
@@ -45,7 +56,6 @@ const REPLAY_MS = 2_000;
 /** Characters of an id that is not given. */
 const RANDOM_ID_CHARS = 12;
 
-const CLEARED = "clearing agent tool run";
 const OWNER_ENDED = "The turn that started the run has ended.";
 
 export class ChildRuns implements LiveRunOwner {
@@ -56,11 +66,13 @@ export class ChildRuns implements LiveRunOwner {
   readonly table: RunTable;
   readonly link: ChildLink;
   readonly slots = new Slots(this);
-  readonly retries: RetryTimes;
   readonly #events = new RunEvents(this);
   readonly #live = new Map<string, LiveRun>();
-  readonly #removal = new RunRemoval(this, (runId) => this.#live.get(runId)?.stop({ kind: "cleared" }));
-  readonly #reports = new RunReports(this);
+  readonly #removal: RunRemoval;
+  readonly #reports: RunReports;
+  /** Runs that are open, or not reported, and that no call of this process works on. */
+  readonly #left: Work<null>;
+  readonly #works: readonly [Work<null>, Work<boolean>];
   #activeAt = 0;
 
   constructor(agent: AgentToolsMembers) {
@@ -68,7 +80,25 @@ export class ChildRuns implements LiveRunOwner {
     this.runtime = runtimeOf(agent);
     this.table = new RunTable(this.runtime.sql);
     this.link = new ChildLink(this.runtime);
-    this.retries = new RetryTimes(this.runtime.clock);
+    this.#removal = new RunRemoval(this, (runId) => this.#live.get(runId)?.stop({ kind: "cleared" }));
+    this.#reports = new RunReports(this);
+    this.#left = new Work(this.runtime, {
+      name: LEFT,
+      codec: { encode: () => null, decode: () => ok(null) },
+      // The end of a process says nothing about the child that it followed.
+      retry: { backoff: CHILD_BACKOFF, quickRestarts: Infinity },
+      interrupted: (item) => (isOfOpenRun(item) ? "again" : this.#reports.afterDeath(item.starts)),
+      // A call may come first, and has the input of a run that has not begun.
+      byWake: true,
+      // As many as the class lets begin.
+      concurrency: Infinity,
+      retentionMs: 0,
+      run: async (item) => {
+        await this.#takeUp(item);
+        return SETTLED;
+      }
+    });
+    this.#works = [this.#left, this.#removal.work];
   }
 
   // ── Runs ──
@@ -80,8 +110,9 @@ export class ChildRuns implements LiveRunOwner {
     const request = { input: { value: input }, isNew: !known, signal, noProgressMs };
     if (known) return this.#again(known, request);
     const row = this.#add(childClass, options, runId);
+    if (!row) return this.#currentResult(runId);
     const refusal = this.#refusal(childClass, row, signal);
-    if (refusal) return this.#end(row.run_id, refusal, 0);
+    if (refusal) return this.#end(runId, refusal, 0).finally(() => this.#leave(runId));
     return this.#resultFor(this.#watch(row, request));
   }
 
@@ -155,11 +186,24 @@ export class ChildRuns implements LiveRunOwner {
 
   /** Deletes runs with their children; those that are open are stopped first. */
   async clear(options: ClearAgentToolRunsOptions = {}): Promise<void> {
-    this.table.markCleared(options);
-    await this.#removal.removeCleared();
+    this.#removal.add(() => this.table.takeCleared(options), true);
+    // Also what waits after failures.
+    this.#removal.work.retryBy(this.runtime.clock.now());
+    await this.#removal.work.drained();
   }
 
   // ── Life of the agent ──
+
+  /** Nothing runs in this process yet: what is open, or unreported, an earlier one has left. */
+  start(): void {
+    if (!this.table.exists) return;
+    for (const row of this.table.unfinished()) if (!this.#isAwaited(row)) this.#owe(row, 0);
+    for (const work of this.#works) work.start();
+  }
+
+  ready(): void {
+    for (const work of this.#works) work.ready();
+  }
 
   connected(connection: Connection): void {
     if (this.table.exists) this.#events.connected(connection);
@@ -170,53 +214,58 @@ export class ChildRuns implements LiveRunOwner {
     if (!this.table.exists) return;
     // Its runs were kept until now.
     this.#expire();
-    const left = this.table.openOfTurn(turnId);
-    if (left.length === 0) return;
-    const { runtime } = this;
-    if (status === "completed") return void runtime.background(runtime.wakes.rearm());
-    for (const { run_id } of left) runtime.background(this.cancel(run_id, OWNER_ENDED));
+    for (const row of this.table.openOfTurn(turnId)) {
+      const { run_id: runId } = row;
+      if (status !== "completed")
+        this.runtime.background(this.cancel(runId, OWNER_ENDED).finally(() => this.#leave(runId)));
+      else if (!this.#live.has(runId)) this.#owe(row, 0);
+    }
   }
 
   /** Part of the transaction that empties the conversation. */
   cleared(): void {
-    if (!this.table.exists) return;
-    this.table.markCleared();
-    const { runtime } = this;
-    runtime.sql.afterTransaction({ committed: () => runtime.background(this.#removal.removeCleared()) });
+    if (this.table.exists) this.#removal.add(() => this.table.takeCleared(), true);
   }
 
-  nextWake(nowMs: number): number | null {
-    const due = this.table.unfinished().filter((row) => this.#isLeft(row));
-    const times = due.map((row) => this.#dueAt(row, nowMs));
+  nextWake(): number | null {
+    if (!this.table.exists) return null;
     const { maxAgeMs } = this.agent.agentToolRetention;
     const firstEndedAt = maxAgeMs === undefined ? null : this.table.firstEndedAt(this.conversation.openTurns());
-    if (maxAgeMs !== undefined && firstEndedAt !== null) times.push(firstEndedAt + maxAgeMs + 1);
+    const expiresAt = maxAgeMs === undefined || firstEndedAt === null ? null : firstEndedAt + maxAgeMs + 1;
+    const times = [expiresAt, ...this.#works.map((work) => work.nextWake())].filter((at) => at !== null);
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** Takes up what a crash left: follows children, stops or deletes them, reports their ends. */
   async runDue(): Promise<void> {
     if (!this.table.exists) return;
     this.#expire();
     const now = this.runtime.clock.now();
-    const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#dueAt(row, now) <= now);
-    const open = left.filter(({ status }) => isOpenRun(status));
-    if (open.length > 0) this.runtime.background(this.#recover(open));
-    for (const row of left.filter(isUnreported)) this.runtime.background(this.#reportAgain(row));
-    if (left.some(({ status }) => status === "clearing")) await this.#removal.removeCleared();
+    const waiting = [...this.#left.items({ states: ["waiting"] })];
+    const runCount = waiting.filter((item) => isOfOpenRun(item) && Number(item.dueAt) <= now).length;
+    if (runCount > 0) this.runtime.background(this.#recover(runCount));
+    await Promise.all(this.#works.map((work) => work.runDue()));
+  }
+
+  /** Follows a run that was left, stops it, or reports its end. A throw: it is tried again. */
+  async #takeUp({ key, starts }: WorkItem<null>): Promise<void> {
+    const row = this.table.unfinished().find((left) => workKeyOf(left) === key);
+    if (!row) return;
+    if (!isOpenRun(row.status)) return this.#reports.again(row, starts);
+    await (this.#live.get(row.run_id) ?? this.#watch(row, { isNew: false })).result;
+    if (this.table.open().some(({ run_id }) => run_id === row.run_id)) throw new Error("The run was left again.");
   }
 
   /** Resolves when all of them are over. */
-  async #recover(rows: readonly RunRow[]): Promise<void> {
+  async #recover(runCount: number): Promise<void> {
     const { clock } = this.runtime;
     const beganAt = clock.now();
-    const runCount = rows.length;
     this.runtime.emit("agent_tool:recovery:begin", { runCount });
-    await Promise.all(rows.map((row) => this.#watch(row, { isNew: false }).result));
+    await this.#left.drained();
     this.runtime.emit("agent_tool:recovery:complete", { runCount, elapsedMs: clock.now() - beganAt });
   }
 
   stop(): void {
+    for (const work of this.#works) work.stop();
     for (const live of this.#live.values()) live.stop({ kind: "detach" });
   }
 
@@ -236,7 +285,7 @@ export class ChildRuns implements LiveRunOwner {
 
   // ── One run ──
 
-  #add(childClass: SubAgentClass, options: RunAgentToolOptions, runId: string): RunRow {
+  #add(childClass: SubAgentClass, options: RunAgentToolOptions, runId: string): RunRow | undefined {
     const { detached } = options;
     const isDetached = detached !== undefined && detached !== false;
     return this.#write(childClass, {
@@ -251,12 +300,13 @@ export class ChildRuns implements LiveRunOwner {
     definition: AgentToolDefinition,
     { messageId, turnId }: { readonly messageId: string; readonly turnId: string },
     { toolCallId, input }: { readonly toolCallId: string; readonly input: unknown }
-  ): RunRow {
+  ): RunRow | undefined {
     const display = displayOfTool(definition);
     const runId = runIdOfCall(messageId, toolCallId);
     return this.#write(definition.childClass, { input, runId, turnId, parentToolCallId: toolCallId, display });
   }
 
+  /** Undefined: an earlier child of this name is still being deleted. */
   #write(
     childClass: SubAgentClass,
     run: Omit<RunAgentToolOptions, "runId" | "detached"> & {
@@ -264,8 +314,9 @@ export class ChildRuns implements LiveRunOwner {
       readonly turnId: string | null;
       readonly background?: BackgroundRun | undefined;
     }
-  ): RunRow {
+  ): RunRow | undefined {
     const { input, inputPreview, display } = run;
+    if (this.#removal.isOwed({ class_name: childClass.name, run_id: run.runId })) return undefined;
     const row = this.table.add(
       {
         run_id: run.runId,
@@ -339,28 +390,29 @@ export class ChildRuns implements LiveRunOwner {
     this.onLeft(live);
     // Its caller is gone, and the run is not over. Or its child could not be stopped: that is tried again.
     if (!end) {
-      this.slots.leave(runId);
+      this.#leave(runId);
       const cancel = this.table.get(runId)?.cancel ?? null;
-      if (cancel === null) this.retries.pause(runId);
-      else this.retries.failed(runId);
       if (cancel !== null) return { runId, agentType, status: "aborted", error: cancel };
       return { runId, agentType, status: "interrupted", error: OWNER_ENDED, childStillRunning: true };
     }
     return this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
   }
 
-  /** The run is still open, or unreported: without a pause the wake would take it up again at once, for ever. */
   onFailed(live: LiveRun): void {
-    const { run_id: runId } = live.row;
     this.onLeft(live);
-    this.slots.leave(runId);
-    this.#retryLater(runId);
+    this.#leave(live.row.run_id);
   }
 
-  /** No wake was asked for while it was under way, and the one of the work itself is gone. */
-  #retryLater(runId: string): void {
-    this.retries.failed(runId);
-    this.runtime.background(this.runtime.wakes.rearm());
+  /** Unless it is over, or a turn takes it up, it is taken up after a pause. */
+  #leave(runId: string): void {
+    this.slots.leave(runId);
+    const row = this.table.unfinished().find(({ run_id }) => run_id === runId);
+    if (row && !this.#isAwaited(row)) this.#owe(row, CHILD_BACKOFF.baseMs);
+  }
+
+  /** Nothing for one that is owed already. */
+  #owe(row: RunRow, afterMs: number): void {
+    this.#left.addOrHold({ key: workKeyOf(row), payload: null, dueAt: this.runtime.clock.now() + afterMs });
   }
 
   onLeft(live: LiveRun): void {
@@ -374,7 +426,6 @@ export class ChildRuns implements LiveRunOwner {
     const reports = (before && before.detached !== null) || isOverridden(this.agent, "onAgentToolFinish");
     const row = this.table.end(runId, end, { at: clock.now(), chunks, reports });
     this.slots.free(runId);
-    this.retries.done(runId);
     if (!row || !before) return { runId, agentType: before?.class_name ?? "", status: "aborted", error: CLEARED };
     if (before.status === row.status) return runResult(row);
     this.runtime.emit("agent_tool:run:ended", { runId, agentType: row.class_name, status: end.status });
@@ -384,13 +435,6 @@ export class ChildRuns implements LiveRunOwner {
     return runResult(row);
   }
 
-  #reportAgain(row: RunRow): Promise<void> {
-    return this.#reports.again(row).catch((error: unknown) => {
-      this.#retryLater(row.run_id);
-      throw error;
-    });
-  }
-
   // ── Deleting ──
 
   #expire(): void {
@@ -398,8 +442,8 @@ export class ChildRuns implements LiveRunOwner {
     if (maxRuns === undefined && maxAgeMs === undefined) return;
     const endedBefore = maxAgeMs === undefined ? undefined : this.runtime.clock.now() - maxAgeMs;
     // A turn that is open asks for its runs again after a crash, and counts what they have used.
-    this.table.markExpired({ maxRuns, endedBefore, openTurns: this.conversation.openTurns() });
-    this.runtime.background(this.#removal.removeCleared());
+    const expired = { maxRuns, endedBefore, openTurns: this.conversation.openTurns() };
+    this.#removal.add(() => this.table.takeExpired(expired), false);
   }
 
   // ── Small parts ──
@@ -408,20 +452,9 @@ export class ChildRuns implements LiveRunOwner {
     return this.#live.has(runId);
   }
 
-  /** Not worked on in this process, and not the business of a turn that will take it up itself. */
-  #isLeft(row: RunRow): boolean {
-    if (row.status === "clearing") return !this.#removal.isUnderWay(row);
-    if (this.#live.has(row.run_id) || this.#reports.isUnderWay(row)) return false;
-    if (!isOpenRun(row.status) || row.cancel !== null || row.turn_id === null) return true;
-    return !this.conversation.isOpen(row.turn_id);
-  }
-
-  #dueAt(row: RunRow, nowMs: number): number {
-    return this.retries.at(row.run_id) ?? (isUnreported(row) ? this.#reports.againAt(row) : nowMs);
-  }
-
-  inAgent<T>(work: () => Promise<T>): Promise<T> {
-    return this.runtime.keepAlive.while(() => this.runtime.enterContext(work));
+  /** A turn takes it up itself. */
+  #isAwaited({ status, turn_id: turnId, cancel }: RunRow): boolean {
+    return isOpenRun(status) && turnId !== null && cancel === null && this.conversation.isOpen(turnId);
   }
 
   /** In work that is run again after a crash, the same call has the same run. */

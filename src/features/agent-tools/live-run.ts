@@ -106,7 +106,7 @@ export class LiveRun {
     this.join(request.signal);
     const { run_id: runId, class_name: agentType } = row;
     const beganAt = runtime.clock.now();
-    const work = this.#owner.inAgent(async () => finish(await this.#run()));
+    const work = runtime.keepAlive.while(() => runtime.enterContext(async () => finish(await this.#run())));
     const ended = (result: RunAgentToolResult) => {
       const { status, error: reason } = result;
       const elapsedMs = runtime.clock.now() - beganAt;

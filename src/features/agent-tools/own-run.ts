@@ -11,11 +11,14 @@ import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson, stringifyJson } from "../../util/json.ts";
+import { ok } from "../../util/result.ts";
+import { SETTLED } from "../../work/kind.ts";
+import { Work } from "../../work/work.ts";
 import { abortReasonText, cutText, MAX_WAIT_MS, RUN_OUTPUT_LIMIT_BYTES, type AgentToolValue } from "./run.ts";
 import type { ChildRunMembers } from "./capability.ts";
 import type { ChildRuns } from "./child-runs.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
-import { RetryTimes } from "./retry-times.ts";
+import { CHILD_BACKOFF } from "./ports.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 import { openingChunks } from "../../model/index.ts";
 
@@ -76,17 +79,33 @@ export class OwnRuns {
   /** By request. Kept while a parent follows the run. */
   readonly #feeds = new Map<string, ChunkFeed>();
   readonly #ending = new Map<string, Promise<void>>();
-  /** When an end that could not be written is tried again. */
-  readonly #retries: RetryTimes;
+  /** Ends that an earlier process did not write, or that could not be written. The key of an item is the run's id. */
+  readonly work: Work<null>;
   /** Runs whose input is being read: they have no row yet, and may be stopped all the same. */
   readonly #starting = new Map<string, { isStopped: boolean }>();
   #isListening = false;
 
   constructor(services: ChatServices, children: ChildRuns) {
-    const { sql, clock } = services;
+    const { sql } = services;
     this.#services = services;
     this.#children = children;
-    this.#retries = new RetryTimes(clock);
+    this.work = new Work(services, {
+      name: "agent-tool-own-run",
+      codec: { encode: () => null, decode: () => ok(null) },
+      retry: { backoff: CHILD_BACKOFF },
+      // One that hangs holds up no other.
+      concurrency: Infinity,
+      retentionMs: 0,
+      run: async ({ key }) => {
+        const row = this.#row(key);
+        if (!row || !this.#isCutOff(row)) return SETTLED;
+        const ending = this.#reconcile(row);
+        // Logs why it failed.
+        services.background(ending);
+        await ending;
+        return SETTLED;
+      }
+    });
     this.#table = new TableSet(sql, OWN_RUN_TABLES);
     this.#running = new Cached(sql, () =>
       this.#table.all<OwnRunRow>("SELECT * FROM cf_own_runs WHERE status = 'running'")
@@ -233,27 +252,17 @@ export class OwnRuns {
   }
 
   /** A crash came between the end of a turn and the word in its row. */
-  resume(): void {
-    for (const row of this.#unsettled()) this.#services.background(this.#reconcile(row));
-  }
-
-  nextWake(nowMs: number): number | null {
-    const left = this.#unsettled().filter((row) => !this.#ending.has(row.run_id));
-    return left.length === 0 ? null : Math.min(...left.map((row) => this.#retries.at(row.run_id) ?? nowMs));
-  }
-
-  async runDue(): Promise<void> {
-    this.resume();
+  adopt(): void {
+    if (!this.#table.exists) return;
+    const left = this.#running.value.filter((row) => this.#isCutOff(row));
+    for (const { run_id: key } of left) this.work.addOrHold({ key, payload: null });
+    this.work.start();
   }
 
   /** What a turn of a run may use, from its parent's budget. */
   tokenLimit(requestId: string): number | undefined {
     if (!this.#table.exists) return undefined;
     return this.#running.value.find((row) => row.request_id === requestId)?.max_tokens ?? undefined;
-  }
-
-  #unsettled(): readonly OwnRunRow[] {
-    return this.#table.exists ? this.#running.value.filter((row) => this.#isCutOff(row)) : [];
   }
 
   /** Its turn is over, and its row does not say so. */
@@ -268,25 +277,19 @@ export class OwnRuns {
 
   /** Once at a time: user code is asked what came of the run. */
   #end(row: OwnRunRow, outcome: TurnOutcome): Promise<void> {
-    const known = this.#ending.get(row.run_id);
-    if (known) return known;
-    const ending = this.#endOnce(row, outcome);
-    this.#ending.set(row.run_id, ending);
+    const { run_id: key } = row;
+    const ending = this.#ending.get(key) ?? this.#endOnce(row, outcome).finally(() => this.#ending.delete(key));
+    this.#ending.set(key, ending);
     return ending;
   }
 
   async #endOnce(row: OwnRunRow, outcome: TurnOutcome): Promise<void> {
-    const { inAgent, rearm } = this.#services;
-    const runId = row.run_id;
+    const { inAgent, clock } = this.#services;
     try {
       await inAgent(async () => this.#write(row, outcome, await this.#endOf(row, outcome)));
-      this.#ending.delete(runId);
-      this.#retries.done(runId);
     } catch (error) {
-      this.#ending.delete(runId);
-      this.#retries.failed(runId);
-      // The wake of the work itself is gone: this one was not asked for while the work was under way.
-      rearm();
+      // Nothing for one that is an item already: that fails, too.
+      this.work.addOrHold({ key: row.run_id, payload: null, dueAt: clock.now() + CHILD_BACKOFF.baseMs });
       throw error;
     }
   }

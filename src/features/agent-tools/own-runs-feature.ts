@@ -31,9 +31,11 @@ export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRun
     name: "agent-tool-runs",
     own,
     tables: OWN_RUN_TABLES,
-    ready: () => own.resume(),
-    nextWake: (nowMs) => own.nextWake(nowMs),
-    runDue: () => own.runDue(),
+    start: () => own.adopt(),
+    ready: () => own.work.ready(),
+    stop: () => own.work.stop(),
+    nextWake: () => own.work.nextWake(),
+    runDue: () => own.work.runDue(),
     inTurn: ({ turnId, requestId }) => {
       const limit = own.tokenLimit(requestId);
       return { tokens: { used: () => children.tokensOf(turnId), limit } };

@@ -1,11 +1,16 @@
 // What runs need of the agent they belong to, and of its class. Any agent has them: what only one with a conversation has
 // is a port of its own.
 import type { AgentRuntime } from "../../agent/runtime.ts";
+import type { Backoff } from "../../util/backoff.ts";
 import type { AgentToolsMembers } from "./members.ts";
 import type { ChildLink } from "./child-link.ts";
-import type { RetryTimes } from "./retry-times.ts";
 import type { RunTable } from "./run-table.ts";
 import type { Slots } from "./slots.ts";
+
+/** After what failed with a child: a cancel that did not arrive, a deletion. One that fails for ever costs a wake an hour. */
+export const CHILD_BACKOFF: Backoff = { baseMs: 30_000, maxMs: 3_600_000 };
+/** Why a run ended that was deleted. */
+export const CLEARED = "clearing agent tool run";
 
 /** The conversation that runs belong to, if their agent has one: which turn waits for a run, and where its end is posted. */
 export interface RunConversation {
@@ -46,7 +51,4 @@ export interface RunOwner {
   readonly table: RunTable;
   readonly link: ChildLink;
   readonly slots: Slots;
-  readonly retries: RetryTimes;
-  /** Runs work in the agent's context, kept alive until it ends. */
-  inAgent<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -1,60 +1,70 @@
-// Deletes runs with their children: what was marked as cleared counts as gone already, and is deleted until that has worked.
-// Each once at a time. Nothing of a child goes on working when its storage is gone, as far as it can be reached.
-import type { RunOwner } from "./ports.ts";
-import type { RunRow } from "./run-table.ts";
+// Deletes the children of runs that were cleared. The row of a run goes in the transaction that adds the deletion of its
+// child, so that the run counts as gone at once; its child is deleted until that has worked, also by later processes.
+import { ok } from "../../util/result.ts";
+import { SETTLED } from "../../work/kind.ts";
+import { Work } from "../../work/work.ts";
+import { CHILD_BACKOFF, CLEARED, type RunOwner } from "./ports.ts";
+import { REMOVAL, type RunKey } from "./run-table.ts";
+
+/** Children that are deleted at a time. */
+const CONCURRENCY = 100;
 
 export class RunRemoval {
+  /** Its key names the child. Payload: whether that is stopped first. */
+  readonly work: Work<boolean>;
   readonly #owner: RunOwner;
   readonly #stop: (runId: string) => void;
-  readonly #underWay = new Map<string, Promise<void>>();
 
   /** `stop` makes what follows the run in this process leave it. */
   constructor(owner: RunOwner, stop: (runId: string) => void) {
     this.#owner = owner;
     this.#stop = stop;
+    this.work = new Work(owner.runtime, {
+      name: REMOVAL,
+      codec: { encode: (isToStop) => isToStop, decode: (stored) => ok(stored === true) },
+      retry: { backoff: CHILD_BACKOFF },
+      concurrency: CONCURRENCY,
+      retentionMs: 0,
+      run: async ({ key, payload }) => {
+        await this.#remove(key, payload);
+        return SETTLED;
+      }
+    });
   }
 
-  isUnderWay({ run_id }: RunRow): boolean {
-    return this.#underWay.has(run_id);
+  /** `take` deletes the rows and returns them. */
+  add(take: () => readonly RunKey[], isToStop: boolean): void {
+    this.#owner.runtime.sql.transaction(() => {
+      for (const run of take()) this.work.add({ key: keyOf(run), payload: isToStop });
+    });
   }
 
-  async removeCleared(): Promise<void> {
-    const cleared = this.#owner.table.unfinished().filter(({ status }) => status === "clearing");
-    await Promise.all(cleared.map((row) => this.#removeOnce(row)));
+  isOwed(run: RunKey): boolean {
+    return this.work.state(keyOf(run)) !== undefined;
   }
 
-  #removeOnce(row: RunRow): Promise<void> {
-    const known = this.#underWay.get(row.run_id);
-    if (known) return known;
-    this.#stop(row.run_id);
-    const removing = this.#owner
-      .inAgent(() => this.#remove(row))
-      .finally(() => {
-        this.#underWay.delete(row.run_id);
-        // No wake was asked for while it was under way.
-        const { retries, runtime } = this.#owner;
-        if (retries.at(row.run_id) !== undefined) runtime.background(runtime.wakes.rearm());
-      });
-    this.#underWay.set(row.run_id, removing);
-    return removing;
-  }
-
-  async #remove(row: RunRow): Promise<void> {
-    const { table, link, retries, slots } = this.#owner;
-    const runId = row.run_id;
+  async #remove(key: string, isToStop: boolean): Promise<void> {
+    const { link, slots } = this.#owner;
+    const [class_name = "", ...rest] = key.split(":");
+    const run = { class_name, run_id: rest.join(":") };
+    this.#stop(run.run_id);
     try {
-      if (row.cancel !== null) {
-        await link.cancel(row, row.cancel).catch((error: unknown) => {
-          console.warn(`A run of ${row.class_name} could not be stopped before it is deleted:`, error);
+      if (isToStop) {
+        await link.cancel(run, CLEARED).catch((error: unknown) => {
+          console.warn(`A run of ${class_name} could not be stopped before it is deleted:`, error);
         });
       }
-      await link.remove(row);
-      table.remove(runId);
-      retries.done(runId);
+      await link.remove(run);
     } catch (error) {
       console.error("A sub-agent could not be deleted; it is tried again.", error);
-      retries.failed(runId);
+      throw error;
+    } finally {
+      slots.free(run.run_id);
     }
-    slots.free(runId);
   }
+}
+
+/** The name of a class has no colon. */
+function keyOf({ class_name, run_id }: RunKey): string {
+  return `${class_name}:${run_id}`;
 }

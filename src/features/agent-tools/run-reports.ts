@@ -1,72 +1,51 @@
 // Reports to user code how a run ended: the class's hook, the method that a background run names, and the conversation. An end
-// is reported once per process: while its report is under way the row is not due. One that the process did not live to see
-// returned is made again by the next process, and given up when too many have died of it.
+// is reported once by the process that sees it. One whose report that process did not live to see returned is reported again
+// by the next one, and given up when too many have died of it.
 import { beforeDeadline } from "../../host/deadline.ts";
-import { UNENDED_STARTS_LIMIT } from "../../agent/backoff.ts";
+import type { AfterDeath } from "../../work/kind.ts";
 import { agentToolErrors } from "./errors.ts";
 import type { RunOwner } from "./ports.ts";
 import type { RunAgentToolResult } from "./run.ts";
-import { backgroundOf, displayOf, runInfo, runResult, type RunRow } from "./run-table.ts";
+import { backgroundOf, displayOf, runInfo, runResult, workKeyOf, type RunRow } from "./run-table.ts";
 
 /** How long a hook may take. One that has not returned by then counts as called, and goes on by itself. */
 export const REPORT_MS = 900_000;
 /** Processes that may die before a report has returned. From the third on each waits a while, as it may be the hook's doing. */
 export const REPORT_TRIES = 20;
+/** Deaths without a pause, after that of the process that saw the end. */
+const QUICK_RESTARTS = 2;
 
 export class RunReports {
   readonly #owner: RunOwner;
-  readonly #underWay = new Set<string>();
-  /** When reports that earlier processes left are made again. */
-  readonly #againAt = new Map<string, number>();
+  /** Of this process, by end, until it is written that the end was reported. */
+  readonly #calls = new Map<string, Promise<void>>();
 
   constructor(owner: RunOwner) {
     this.#owner = owner;
   }
 
-  isUnderWay(row: RunRow): boolean {
-    return this.#underWay.has(keyOf(row));
+  /** Resolves when user code has returned. Throws if that cannot be written: called again, it calls no hook a second time. */
+  async report(row: RunRow): Promise<void> {
+    const key = workKeyOf(row);
+    const call = this.#calls.get(key) ?? this.#call(row);
+    this.#calls.set(key, call);
+    await call;
+    this.#owner.table.reported(row);
+    this.#calls.delete(key);
   }
 
-  /** When the report of a row that an earlier process left is made again. Decided once: each wake asks. */
-  againAt(row: RunRow): number {
-    const { clock, options } = this.#owner.runtime;
-    const key = keyOf(row);
-    const known = this.#againAt.get(key);
-    if (known !== undefined) return known;
-    const at = clock.now() + (row.reports < UNENDED_STARTS_LIMIT ? 0 : options.keepAliveIntervalMs);
-    this.#againAt.set(key, at);
-    return at;
-  }
-
-  /** Resolves when user code has returned. */
-  report(row: RunRow): Promise<void> {
-    return this.#claimed(row, () => this.#call(row));
-  }
-
-  /** The same for a row that an earlier process left: it is claimed before anything is waited for. */
-  again(row: RunRow): Promise<void> {
+  /** The same for an end that was left; `calls` of it have not returned. */
+  async again(row: RunRow, calls: number): Promise<void> {
     const { table, runtime } = this.#owner;
-    return this.#claimed(row, () =>
-      this.#owner.inAgent(async () => {
-        if (row.reports >= REPORT_TRIES) {
-          return runtime.report(agentToolErrors.AgentToolReportGivenUpError(row.class_name, row.reports));
-        }
-        table.reportBegins(row);
-        await this.#call(row);
-      })
-    );
+    if (calls < REPORT_TRIES) return this.report(row);
+    await runtime.report(agentToolErrors.AgentToolReportGivenUpError(row.class_name, calls));
+    table.reported(row);
   }
 
-  async #claimed(row: RunRow, work: () => Promise<void>): Promise<void> {
-    const key = keyOf(row);
-    this.#underWay.add(key);
-    try {
-      await work();
-      this.#owner.table.reported(row);
-    } finally {
-      this.#underWay.delete(key);
-      this.#againAt.delete(key);
-    }
+  /** When an end that was left is reported again, after so many processes that died in it. */
+  afterDeath(starts: number): AfterDeath {
+    const { clock, options } = this.#owner.runtime;
+    return starts < QUICK_RESTARTS ? "again" : { at: clock.now() + options.keepAliveIntervalMs };
   }
 
   /** A throw is logged; the report counts as made. */
@@ -92,16 +71,6 @@ export class RunReports {
       }
     }
   }
-}
-
-/** Its end is still to be reported. */
-export function isUnreported({ reports, status }: RunRow): boolean {
-  return reports > 0 && status !== "clearing";
-}
-
-/** An end, not a run: one that was given up may end again. */
-function keyOf({ run_id, last_event }: RunRow): string {
-  return `${last_event}:${run_id}`;
 }
 
 /** The text that is posted to a conversation about a background run. */

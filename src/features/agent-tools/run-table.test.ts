@@ -26,12 +26,10 @@ test("the first hard terminal of a run wins; an interrupted one may be repaired,
   expect(table.get("r")).toMatchObject({ status: "completed", error: null, last_event: 6 });
 });
 
-test("a run that is being deleted counts as gone, and is then deleted", () => {
+test("a run that is cleared is gone, and who cleared it knows its child", () => {
   const table = open();
   expect(table.open()).toHaveLength(1);
-  table.markCleared();
-  expect([table.get("r"), table.list(10), table.open()]).toEqual([undefined, [], []]);
-  expect(table.unfinished()).toHaveLength(1);
-  table.remove("r");
-  expect(table.unfinished()).toEqual([]);
+  expect(table.takeCleared()).toEqual([{ run_id: "r", class_name: "Helper" }]);
+  expect([table.get("r"), table.list(10), table.open(), table.unfinished()]).toEqual([undefined, [], [], []]);
+  expect(table.takeCleared()).toEqual([]);
 });

@@ -1,10 +1,11 @@
 // The runs that an agent has started, one row each: what a parent must know of its children after a restart. The input is
-// not here: it may be large or secret, and the child has it. Rows of open runs are kept in memory, because they are asked
-// for at every wake.
+// not here: it may be large or secret, and the child has it. What is to be done about a run that no call waits for is
+// durable work. Rows of open runs are kept in memory, because each run that begins asks how many there are.
 import { Cached } from "../../host/cached.ts";
-import type { Sql } from "../../host/ports.ts";
+import type { Sql, SqlValue } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { parseJson, stringifyJson } from "../../util/json.ts";
+import { WORK_TABLES } from "../../work/work-table.ts";
 import {
   isHardTerminal,
   isOpenRun,
@@ -17,6 +18,10 @@ import {
   type RunAgentToolResult,
   type ChildRunEnd
 } from "./run.ts";
+
+/** The kinds of work on runs that were left, and on children that are to be deleted. */
+export const LEFT = "agent-tool-run";
+export const REMOVAL = "agent-tool-removal";
 
 export const RUN_TABLES: readonly TableDefinition[] = [
   // Bound: `agentToolRetention`; without it one row per run, as long as its child is kept. Deleted: with the child, by
@@ -47,12 +52,28 @@ export const RUN_TABLES: readonly TableDefinition[] = [
         started_at INTEGER NOT NULL,
         completed_at INTEGER
       ) WITHOUT ROWID`
-    ]
+    ],
+    migrations: [moveWork]
   }
 ];
 
-/** "clearing": it is being deleted, and counts as gone. */
-export type StoredStatus = AgentToolRunStatus | "clearing";
+/** Until schema version 7 a status said that a run is to be deleted, and a count how many processes had reported its end. */
+function moveWork(sql: Sql): void {
+  if (!sql.one("SELECT 1 FROM cf_child_runs WHERE status = 'clearing' OR reports > 0 LIMIT 1")) return;
+  sql.catalog.make(WORK_TABLES);
+  // A report was in flight when its process died: the start pauses it as often as processes have died of it.
+  sql.run(
+    `INSERT OR IGNORE INTO cf_work (kind, key, payload, due_at, claimed_at, claim, starts, created_at)
+     SELECT ?, class_name || ':' || run_id, iif(cancel IS NULL, 'false', 'true'), started_at, NULL, 0, 0, started_at
+     FROM cf_child_runs WHERE status = 'clearing'
+     UNION ALL SELECT ?, last_event || ':' || run_id, 'null', NULL, started_at, CAST(reports AS INTEGER),
+       MAX(CAST(reports AS INTEGER) - 1, 0), started_at
+     FROM cf_child_runs WHERE status <> 'clearing' AND reports > 0`,
+    ...[REMOVAL, LEFT]
+  );
+  sql.run("DELETE FROM cf_child_runs WHERE status = 'clearing'");
+  sql.run("UPDATE cf_child_runs SET reports = 1 WHERE reports > 0");
+}
 
 export interface RunRow {
   readonly run_id: string;
@@ -65,7 +86,7 @@ export interface RunRow {
   readonly preview: string | null;
   readonly display: string | null;
   readonly display_order: number;
-  readonly status: StoredStatus;
+  readonly status: AgentToolRunStatus;
   readonly summary: string | null;
   readonly output: string | null;
   readonly error: string | null;
@@ -78,16 +99,28 @@ export interface RunRow {
   /** It is to be stopped, and why. */
   readonly cancel: string | null;
   readonly detached: string | null;
-  /** 0: its end is reported to user code, or need not be. Otherwise the processes that have begun to, with the first. */
+  /** 1: its end is still to be reported to user code. */
   readonly reports: number;
   readonly started_at: number;
   readonly completed_at: number | null;
 }
 
+/** By which the child of a run is found. */
+export type RunKey = Pick<RunRow, "run_id" | "class_name">;
+
 export type NewRun = Pick<RunRow, "run_id" | "class_name" | "call_id" | "turn_id" | "preview" | "display_order"> & {
   readonly display: AgentToolDisplay | undefined;
   readonly detached: BackgroundRun | undefined;
 };
+
+/** The key of an item: an end, not a run, as one that was given up may end again. An open run has no end yet. */
+export function workKeyOf({ run_id, last_event }: Pick<RunRow, "run_id" | "last_event">): string {
+  return `${last_event}:${run_id}`;
+}
+
+export function isOfOpenRun({ key }: { readonly key: string }): boolean {
+  return key.startsWith("0:");
+}
 
 export interface ClearAgentToolRunsOptions {
   /** Only runs that began before this. */
@@ -102,8 +135,8 @@ interface Expiry {
   readonly openTurns: readonly string[];
 }
 
+const UNFINISHED = "status IN ('starting', 'running') OR reports > 0";
 const NOT_OF_TURNS = "(turn_id IS NULL OR turn_id NOT IN (SELECT value FROM json_each(?1)))";
-const UNFINISHED = "status IN ('starting', 'running', 'clearing') OR reports > 0";
 
 export class RunTable {
   readonly #table: TableSet;
@@ -120,20 +153,17 @@ export class RunTable {
     return this.#table.exists;
   }
 
-  /** Undefined also for one that is being deleted. */
+  /** Undefined also for one whose child is being deleted. */
   get(runId: string): RunRow | undefined {
-    const row = this.#table.one<RunRow>("SELECT * FROM cf_child_runs WHERE run_id = ?", runId);
-    return row?.status === "clearing" ? undefined : row;
+    return this.#table.one<RunRow>("SELECT * FROM cf_child_runs WHERE run_id = ?", runId);
   }
 
   /** In the order in which they began; the newest `limit` of them. */
   list(limit: number): RunRow[] {
-    return this.#table
-      .all<RunRow>("SELECT * FROM cf_child_runs WHERE status <> 'clearing' ORDER BY ordinal DESC LIMIT ?", limit)
-      .reverse();
+    return this.#table.all<RunRow>("SELECT * FROM cf_child_runs ORDER BY ordinal DESC LIMIT ?", limit).reverse();
   }
 
-  /** Runs that are open, are to be deleted, or whose end is to be reported. */
+  /** Runs that are open, or whose end is to be reported. */
   unfinished(): readonly RunRow[] {
     return this.#table.exists ? this.#unfinished.value : [];
   }
@@ -184,57 +214,42 @@ export class RunTable {
     return this.#changed(runId);
   }
 
-  /** An earlier process has begun to report this end, and its own did not return. */
-  reportBegins({ run_id, last_event }: RunRow): void {
-    this.#table.change(
-      "UPDATE cf_child_runs SET reports = reports + 1 WHERE run_id = ? AND last_event = ?",
-      run_id,
-      last_event
-    );
-    this.#unfinished.drop();
-  }
-
   /** Only this end: the run may have ended anew meanwhile. */
   reported({ run_id, last_event }: RunRow): void {
     this.#table.change("UPDATE cf_child_runs SET reports = 0 WHERE run_id = ? AND last_event = ?", run_id, last_event);
     this.#unfinished.drop();
   }
 
-  /** They count as gone from now on; `remove` follows for each. */
-  markCleared({ olderThan, status }: ClearAgentToolRunsOptions = {}): void {
+  /** Deletes rows and returns them: their children are to be deleted, too. */
+  takeCleared({ olderThan, status }: ClearAgentToolRunsOptions = {}): RunKey[] {
     const before = olderThan === undefined ? null : Number(olderThan);
     const states = status === undefined ? null : JSON.stringify([status].flat());
-    this.#table.change(
-      `UPDATE cf_child_runs SET status = 'clearing', cancel = 'clearing agent tool run'
-       WHERE status <> 'clearing' AND (?1 IS NULL OR started_at < ?1)
-         AND (?2 IS NULL OR status IN (SELECT value FROM json_each(?2)))`,
+    return this.#take(
+      `(?1 IS NULL OR started_at < ?1) AND (?2 IS NULL OR status IN (SELECT value FROM json_each(?2)))`,
       ...[before, states]
     );
-    this.#unfinished.drop();
   }
 
-  /** Of runs that are over, all but the newest, or those that ended before a time. Not those of these turns. */
-  markExpired({ maxRuns, endedBefore, openTurns }: Expiry): void {
-    this.#table.change(
-      `UPDATE cf_child_runs SET status = 'clearing'
-       WHERE status IN ('completed', 'error', 'aborted', 'interrupted') AND reports = 0 AND ${NOT_OF_TURNS}
+  /** The same, of runs that are over: all but the newest, or those that ended before a time. Not those of these turns. */
+  takeExpired({ maxRuns, endedBefore, openTurns }: Expiry): RunKey[] {
+    return this.#take(
+      `status IN ('completed', 'error', 'aborted', 'interrupted') AND reports = 0 AND ${NOT_OF_TURNS}
          AND (completed_at < ?2 OR (?3 IS NOT NULL AND ordinal NOT IN (SELECT ordinal FROM cf_child_runs
-           WHERE status <> 'clearing' ORDER BY ordinal DESC LIMIT ?3)))`,
+           ORDER BY ordinal DESC LIMIT ?3)))`,
       ...[JSON.stringify(openTurns), endedBefore ?? null, maxRuns ?? null]
     );
-    this.#unfinished.drop();
   }
 
-  /** Of those that `markExpired` may take. */
+  #take(which: string, ...values: SqlValue[]): RunKey[] {
+    const taken = `DELETE FROM cf_child_runs WHERE ${which} RETURNING run_id, class_name`;
+    this.#unfinished.drop();
+    return this.#table.all<RunKey>(taken, ...values);
+  }
+
+  /** Of those that `takeExpired` may take. */
   firstEndedAt(openTurns: readonly string[]): number | null {
-    const query = `SELECT MIN(completed_at) AS at FROM cf_child_runs WHERE status <> 'clearing' AND reports = 0
-      AND ${NOT_OF_TURNS}`;
+    const query = `SELECT MIN(completed_at) AS at FROM cf_child_runs WHERE reports = 0 AND ${NOT_OF_TURNS}`;
     return this.#table.one<{ at: number | null }>(query, JSON.stringify(openTurns))?.at ?? null;
-  }
-
-  remove(runId: string): void {
-    this.#table.change("DELETE FROM cf_child_runs WHERE run_id = ?", runId);
-    this.#unfinished.drop();
   }
 
   /** Used by the runs of a turn that are over. */
@@ -266,8 +281,7 @@ export function runInfo(row: RunRow): AgentToolRunInfo {
     parentToolCallId: row.call_id ?? undefined,
     agentType: row.class_name,
     inputPreview: row.preview ?? undefined,
-    // Callers are not shown rows that are being deleted.
-    status: row.status as AgentToolRunStatus,
+    status: row.status,
     display,
     displayOrder: row.display_order,
     startedAt: row.started_at,
