@@ -40,14 +40,16 @@ import { WORKFLOW_OUTBOX } from "../features/workflows/outbox-table.ts";
 import { SUBMISSION_TABLES } from "../features/submissions/submission-table.ts";
 import { CHAT_SDK_TABLES } from "../features/chat-sdk/state-store.ts";
 import { ASKED_TABLES } from "../features/messengers/approvals.ts";
-import { FOLLOWER_TABLES } from "../features/messengers/follower.ts";
-import { INBOX_TABLES } from "../features/messengers/inbox.ts";
+import { MESSENGER_EVENTS, MESSENGER_REPLIES, MESSENGER_TURNS } from "../features/messengers/replaced-tables.ts";
 import { MESSENGER_STATE_TABLES } from "../features/messengers/state.ts";
 import { CONFIG_TABLES } from "../agent/config.ts";
 import { IDEMPOTENCY_TABLES } from "../session/idempotency.ts";
 
 /** Tables of older builds that became items of durable work. */
-export const MOVED_TABLES = [WORKFLOW_OUTBOX, PAUSES, WAKES, SCHEDULE_ROWS];
+export const MOVED_TABLES = [
+  ...[WORKFLOW_OUTBOX, PAUSES, WAKES, SCHEDULE_ROWS],
+  ...[MESSENGER_REPLIES, MESSENGER_EVENTS, MESSENGER_TURNS]
+];
 
 type Result = ReturnType<Database["run"]>;
 
@@ -61,7 +63,7 @@ export const ALL_TABLES = [
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
   ...[DECISION_TABLES],
   ...[EXECUTION_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
-  ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]
+  ...[MESSENGER_STATE_TABLES, ASKED_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]
 ].flat();
 
 export function runOnStored(database: Database, query: string, values: readonly SqlValue[]): Result {

@@ -384,16 +384,17 @@ export class WorkTable {
     );
   }
 
-  /** Whether so many, or more, are not over. */
+  /** Whether so many, or more, are not over. With lanes an index has those: what is settled is not counted. */
   holdsAtLeast(count: number): boolean {
     // The span of ids bounds the count and costs two lookups.
     const ids = this.#table.one<{ span: number }>(
       "SELECT (SELECT MAX(id) FROM cf_work) - (SELECT MIN(id) FROM cf_work) + 1 AS span"
     );
     if ((ids?.span ?? 0) < count) return false;
+    const hasLane = this.#hasLanes ? " AND lane IS NOT NULL" : "";
     return (
       this.#table.one(
-        "SELECT 1 AS found FROM cf_work WHERE kind = ? AND settled_at IS NULL LIMIT 1 OFFSET ?",
+        `SELECT 1 AS found FROM cf_work WHERE kind = ? AND settled_at IS NULL${hasLane} LIMIT 1 OFFSET ?`,
         ...[this.#kind, count - 1]
       ) !== undefined
     );

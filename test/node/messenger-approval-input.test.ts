@@ -192,8 +192,11 @@ test("a question that an earlier version asked is approved only where its input 
     [SCRIPT, []]
   ] as const) {
     const host = await asked("slack", script);
-    const job = JSON.stringify({ do: "say", message: { card: { type: "card", children: [] } } });
-    host.sql(Support, "main", `UPDATE cf_messenger_replies SET job = '${job}' WHERE key LIKE 'approval:%'`);
+    host.sql(
+      Support,
+      "main",
+      "UPDATE cf_messenger_approvals SET shown = json_object('messageId', shown ->> '$.messageId')"
+    );
     await presses(host, "Approve");
     expect(ran).toEqual(expected);
   }

@@ -115,14 +115,14 @@ test("with 10,000 messages that wait the next one is refused, so that its provid
   const host = await open([reply(text("Hello."))]);
   await says(host, "Hello");
   await answered(host);
-  const columns = "key, messenger, thread, event, reply_id, due_at, at";
   const fill = (count: number) =>
     host.sql(
       Support,
       "main",
-      `INSERT INTO cf_messenger_events (${columns})
+      `INSERT INTO cf_work (kind, key, lane, payload, due_at, created_at)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-       SELECT 'k' || hex(randomblob(8)), 'telegram', 'telegram:' || i, '{}', NULL, ${Number.MAX_SAFE_INTEGER}, ${host.now} FROM n`
+       SELECT 'messenger-reply', 'k' || i, 'telegram' || char(10) || 'telegram:-' || i, '{}', ${Number.MAX_SAFE_INTEGER},
+         ${host.now} FROM n`
     );
   fill(9_999);
   expect((await says(host, "The last one")).status).toBe(200);
@@ -130,7 +130,7 @@ test("with 10,000 messages that wait the next one is refused, so that its provid
   const [row] = host.sql<{ n: number }>(
     Support,
     "main",
-    "SELECT COUNT(*) AS n FROM cf_messenger_events WHERE reply_id IS NULL"
+    "SELECT COUNT(*) AS n FROM cf_work WHERE kind = 'messenger-reply' AND settled_at IS NULL"
   );
   expect(row?.n).toBe(10_000);
 });

@@ -72,7 +72,13 @@ test("a reply is accepted, streaming from its first visible text on, and complet
   const end = createGate();
   const words = "A text that is long enough to be shown before its end comes";
   const host = await open([reply(slow.wait(), text(words), end.wait(), text("."))]);
-  const stages = () => host.sql<{ stage: string }>(Hub, "main", "SELECT stage FROM cf_messenger_replies");
+  const stages = () =>
+    host.sql<{ stage: string }>(
+      Hub,
+      "main",
+      `SELECT CASE WHEN settled_at IS NOT NULL THEN 'completed' WHEN payload ->> '$.posts' = '[]' THEN 'accepted'
+         ELSE 'streaming' END AS stage FROM cf_work WHERE kind = 'messenger-reply'`
+    );
   await asksSlack(host, "Hello");
   await answered(host);
   expect([stages(), slack().texts()]).toEqual([[{ stage: "accepted" }], []]);

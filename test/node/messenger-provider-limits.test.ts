@@ -175,9 +175,13 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     await answered(host);
     const { fake } = bot.driver;
     if (isRefused) fake.failNext(fake.editCall, { status: 400 });
-    const [row] = host.sql<{ thread: string }>(Support, "main", "SELECT thread FROM cf_messenger_replies");
+    const [row] = host.sql<{ lane: string }>(
+      Support,
+      "main",
+      "SELECT lane FROM cf_work WHERE kind = 'messenger-reply'"
+    );
     const agent = await host.get(Support, "main");
-    await agent.deliverNotice(notice, { channel: name, thread: row?.thread ?? "" });
+    await agent.deliverNotice(notice, { channel: name, thread: row?.lane.split("\n")[1] ?? "" });
     await answered(host, 60_000);
   }
 

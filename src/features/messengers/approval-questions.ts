@@ -18,9 +18,10 @@ import {
 import { showInput } from "./approval-input.ts";
 import type { MessengerDeliveryPolicy } from "./definition.ts";
 import type { Delivery } from "./delivery.ts";
-import type { MessengerAction, MessengerEvent } from "./event.ts";
+import type { MessengerAction } from "./event.ts";
 import { toHex } from "../../util/hex.ts";
-import type { AskJob, Inbox, MessengerReply } from "./inbox.ts";
+import { SETTLED } from "../../work/kind.ts";
+import type { AskJob, Inbox, MessengerReply, PressJob, ReplyEnd } from "./inbox.ts";
 
 /** The agent that parked the action, in this object or another, as far as it is used. */
 export interface DecidingTarget {
@@ -37,6 +38,7 @@ export interface DecidingTarget {
 }
 
 type Asking = MessengerReply & { readonly job: AskJob };
+type Pressing = MessengerReply & { readonly job: PressJob };
 
 const NOT_READABLE =
   "Nothing was done: its input was not shown here completely. Approve it where all of it can be read, or reject it.";
@@ -66,37 +68,34 @@ export class ApprovalQuestions {
   }
 
   /** Shows the input, all of it, and then the buttons. */
-  async show(reply: Asking, delivery: Delivery, policy: MessengerDeliveryPolicy): Promise<void> {
-    const { approval } = this.#approvals.find(reply.job.token) ?? {};
+  async show({ job: { token } }: Asking, delivery: Delivery, policy: MessengerDeliveryPolicy): Promise<ReplyEnd> {
+    const asked = this.#approvals.find(token);
     // Its time is over.
-    if (!approval) return this.#inbox.complete(reply.key);
+    if (!asked) return SETTLED;
+    const { approval } = asked;
     const input = showInput(approval.descriptor.input, policy);
     const pieces = "pieces" in input ? input.pieces : [];
-    let { shown } = reply.job;
-    if (!shown) {
-      const messages = pieces.map((_, index) => ({ card: inputCard(approval, pieces, index) }));
-      const isWhole = !("chars" in input) && (await delivery.sayAll(messages));
-      shown = { isWhole, buttonsAt: delivery.posts.length };
+    let { isWhole = "text" in input, buttonsAt = 0 } = asked.shown ?? {};
+    if (!asked.shown && pieces.length > 0) {
+      isWhole = await delivery.sayAll(pieces.map((_, index) => ({ card: inputCard(approval, pieces, index) })));
+      buttonsAt = delivery.posts.length;
       // Before any button: a press finds what the human could read.
-      this.#inbox.changeJob(reply.key, { ...reply.job, shown });
+      this.#approvals.noteShown(token, { isWhole, buttonsAt });
     }
-    const note = shown.isWhole || "chars" in input ? input : "not shown completely";
-    await delivery.say({ card: approvalCard(approval, reply.job.token, note) }, shown.buttonsAt);
-    this.#inbox.complete(reply.key);
+    const note = isWhole || "chars" in input ? input : "not shown completely";
+    await delivery.say({ card: approvalCard(approval, token, note) }, buttonsAt);
+    const { id: messageId } = delivery.posts[buttonsAt] ?? {};
+    return { ...SETTLED, also: () => this.#approvals.noteShown(token, { isWhole, buttonsAt, messageId }) };
   }
 
   /** Finds the message with the buttons. Undefined: it is not in the chat. */
-  findMessage(key: string): string | undefined {
-    const { job, posts = [] } = this.#inbox.find(key) ?? {};
-    if (job?.do !== "ask") return posts[0]?.id ?? undefined;
-    return job.shown ? (posts[job.shown.buttonsAt]?.id ?? undefined) : undefined;
+  findMessage(question: string): string | undefined {
+    return this.#approvals.findByQuestion(question)?.shown?.messageId ?? undefined;
   }
 
-  /** Whether all of the input was in the chat before the buttons. Questions of earlier versions were cut where they were long. */
-  #isReadable({ approval }: PostedApproval): boolean {
-    const { job } = this.#inbox.find(questionKey(approval)) ?? {};
-    if (job?.do === "ask") return job.shown?.isWhole === true;
-    return "text" in showInput(approval.descriptor.input, {});
+  /** Whether all of the input was in the chat before the buttons. It is not noted of one that is part of the question. */
+  #isReadable({ approval, shown }: PostedApproval): boolean {
+    return shown?.isWhole ?? "text" in showInput(approval.descriptor.input, {});
   }
 
   isOpenIn({ messengerId, threadId }: Place): boolean {
@@ -138,7 +137,9 @@ export class ApprovalQuestions {
   }
 
   /** Takes a user's press of a button. */
-  async press(reply: MessengerReply, { action, thread }: MessengerEvent): Promise<void> {
+  async press(reply: Pressing): Promise<ReplyEnd> {
+    const { job } = reply;
+    const { action, thread } = job.event;
     const asked = this.#approvals.find(action?.value ?? "");
     const isOfThread = asked?.messengerId === reply.messengerId && asked.threadId === thread.id;
     if (!action || !asked || !isOfThread) return this.#answer(reply, "This question is not known any more.");
@@ -147,8 +148,8 @@ export class ApprovalQuestions {
     const { executionId, descriptor } = asked.approval;
     const target = await this.#openTarget(asked.target);
     // A process that dies from here on may have decided: the press is then found begun, and repeated.
-    const isRepeated = reply.stage === "streaming";
-    this.#inbox.save(reply.key, "streaming", []);
+    const isRepeated = job.isBegun === true;
+    if (!isRepeated) this.#inbox.change(reply, { job: { ...job, isBegun: true } });
     const by = `${reply.messengerId}:${action.user?.userId ?? "unknown"}`;
     const output = await decide(target, asked, { by, action });
     const waiting = await target.waitingApprovals({ executionId, callIds: insideAnswers([asked]) });
@@ -157,17 +158,17 @@ export class ApprovalQuestions {
     const [found] = isDone ? [] : await target.approvalOutcomes([descriptor.toolCallId]);
     // Without a stored outcome, what a press that was cut off decided is still at work.
     const isOurs = isDone || (found ? isDecisionOf(found, { by, action }) : isRepeated);
-    this.#inbox.transaction(() => {
-      this.#close(asked, isOurs ? describePress(action, by) : describeOutcome(found), waiting);
-      this.#answer(reply, isOurs ? "" : "Already resolved.");
-    });
+    const outcome = isOurs ? describePress(action, by) : describeOutcome(found);
+    const close = () => this.#close(asked, outcome, waiting);
+    return isOurs ? { ...SETTLED, also: close } : this.#answer(reply, "Already resolved.", close);
   }
 
-  #answer({ key, messengerId, threadId }: MessengerReply, message: string): void {
-    this.#inbox.transaction(() => {
-      this.#inbox.complete(key);
-      if (message !== "") this.#inbox.add({ messengerId, threadId, key: `${key}:answer`, job: { do: "say", message } });
-    });
+  #answer({ key, messengerId, threadId }: Pressing, message: string, close?: () => void): ReplyEnd {
+    const also = () => {
+      close?.();
+      this.#inbox.add({ messengerId, threadId, key: `${key}:answer`, job: { do: "say", message } });
+    };
+    return { ...SETTLED, also };
   }
 
   /** Closes a question, in the caller's transaction. `next` is what the same run waits for now. */

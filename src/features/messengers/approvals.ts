@@ -2,15 +2,17 @@
 // Actions take the decision themselves, so the first answer wins, whichever surface it came from.
 import type { Services } from "../../feature/services.ts";
 import type { Clock } from "../../host/ports.ts";
-import { TableSet, type TableDefinition } from "../../host/table-set.ts";
+import { addColumns, TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
 import type { AgentPath } from "../../host/path.ts";
 import type { ChatCard } from "./chat-adapter.ts";
 import { showTitle, type ShownInput } from "./approval-input.ts";
-import { QUESTION_PREFIX, QUESTION_RETENTION_MS } from "./inbox.ts";
 
 export const APPROVE_ACTION = "et-yes";
 export const REJECT_ACTION = "et-no";
+
+/** How long questions are known, which are edited when they are decided: longer than actions wait. */
+const RETENTION_MS = 60 * 24 * 3_600_000;
 
 export const ASKED_TABLES: readonly TableDefinition[] = [
   // Bound: the parked actions of this agent's conversations, 60 days. Deleted: by `sweep`, before new ones are added.
@@ -19,10 +21,21 @@ export const ASKED_TABLES: readonly TableDefinition[] = [
     create: [
       `CREATE TABLE cf_messenger_approvals (
         token TEXT PRIMARY KEY, question TEXT NOT NULL UNIQUE, messenger TEXT NOT NULL, thread TEXT NOT NULL,
-        target TEXT NOT NULL, approval TEXT NOT NULL, is_open INTEGER NOT NULL, at INTEGER NOT NULL)`
-    ]
+        target TEXT NOT NULL, approval TEXT NOT NULL, is_open INTEGER NOT NULL, at INTEGER NOT NULL, shown TEXT)`
+    ],
+    migrations: [(sql) => addColumns(sql, "cf_messenger_approvals", { shown: "TEXT" })]
   }
 ];
+
+/** What of a question is in the chat; stored before its buttons are, unless all of it is in one message with them. */
+export interface ShownQuestion {
+  /** Whether all of the input is in the chat: only then it can be approved there. Earlier versions did not store it. */
+  readonly isWhole?: boolean;
+  /** The number of the reply's message that has the buttons. */
+  readonly buttonsAt?: number;
+  /** The provider's id of that message, when it is known. */
+  readonly messageId?: string | null;
+}
 
 export interface PostedApproval {
   readonly token: string;
@@ -32,6 +45,7 @@ export interface PostedApproval {
   readonly target: AgentPath;
   readonly approval: PendingApproval;
   readonly isOpen: boolean;
+  readonly shown?: ShownQuestion | undefined;
 }
 
 interface ApprovalRow {
@@ -41,6 +55,7 @@ interface ApprovalRow {
   target: string;
   approval: string;
   is_open: number;
+  shown: string | null;
 }
 
 export class AskedApprovals {
@@ -54,7 +69,7 @@ export class AskedApprovals {
 
   /** Deletes what nothing can be pressed for any more. It reads the whole table: once for all that are added together. */
   sweep(): void {
-    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#clock.now() - QUESTION_RETENTION_MS);
+    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#clock.now() - RETENTION_MS);
   }
 
   /** Adds a question. False if it was asked before. */
@@ -78,6 +93,15 @@ export class AskedApprovals {
   find(token: string): PostedApproval | undefined {
     const row = this.#tables.one<ApprovalRow>(`SELECT * FROM cf_messenger_approvals WHERE token = ?`, token);
     return row && readRow(row);
+  }
+
+  findByQuestion(question: string): PostedApproval | undefined {
+    const row = this.#tables.one<ApprovalRow>(`SELECT * FROM cf_messenger_approvals WHERE question = ?`, question);
+    return row && readRow(row);
+  }
+
+  noteShown(token: string, shown: ShownQuestion): void {
+    this.#tables.change(`UPDATE cf_messenger_approvals SET shown = ? WHERE token = ?`, JSON.stringify(shown), token);
   }
 
   hasOpen(messengerId: string, threadId: string): boolean {
@@ -109,16 +133,17 @@ function readRow(row: ApprovalRow): PostedApproval {
     token: row.token,
     messengerId: row.messenger,
     threadId: row.thread,
-    // Written by `add` only.
+    // Written by `add` and `noteShown` only.
     target: JSON.parse(row.target) as AgentPath,
     approval: JSON.parse(row.approval) as PendingApproval,
-    isOpen: row.is_open === 1
+    isOpen: row.is_open === 1,
+    shown: row.shown === null ? undefined : (JSON.parse(row.shown) as ShownQuestion)
   };
 }
 
 /** The key of the reply that shows the question. A run of code may ask several, one after the other. */
 export function questionKey({ executionId, inputHash = "" }: PendingApproval): string {
-  return `${QUESTION_PREFIX}${executionId}:${inputHash}`;
+  return `approval:${executionId}:${inputHash}`;
 }
 
 /** Makes the question. It has the button to approve only where all of the input is in the chat. */

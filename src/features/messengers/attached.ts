@@ -37,7 +37,7 @@ export class AttachedJobs {
     if (found.length === 0) return [];
     return this.#inbox.transaction(() => {
       const attached = found.map((one, index) => this.#toJob(keyOf(reply, index), one));
-      this.#inbox.changeJob(reply.key, { ...reply.job, attached });
+      this.#inbox.change(reply, { job: { ...reply.job, attached } });
       return attached;
     });
   }
@@ -51,8 +51,7 @@ export class AttachedJobs {
 
   /** Drops their files, in the transaction that gives the reply up. */
   drop(reply: MessengerReply): void {
-    // As it is now: the caller may have read it before its turn was over.
-    const { job } = this.#inbox.find(reply.key) ?? reply;
+    const { job } = reply;
     const attached = "attached" in job ? (job.attached ?? []) : [];
     for (const index of attached.keys()) this.#uploads.drop(keyOf(reply, index));
   }

@@ -1,4 +1,4 @@
-// One reply at its provider. The reply is a list of texts; what was begun of it is in the reply's row. Delivery brings the
+// One reply at its provider. The reply is a list of texts; what was begun of it is stored with the reply. Delivery brings the
 // chat to the list: it posts what is missing and edits what differs, so going on after a crash is the same as going on. A
 // message is noted before it is posted and its id after: one that was noted without an id may or may not be there.
 // Therefore only a beginning is posted, marked as one, and the edit that makes it complete follows when its id is stored. A
@@ -12,7 +12,7 @@ import type { NormalizedMessenger } from "./definition.ts";
 import { classifyDeliveryError, GivenUpError, RetryLaterError, type DeliveryProblem } from "./delivery-errors.ts";
 import { splitterOf } from "./delivery-policy.ts";
 import { fingerprint } from "./fingerprint.ts";
-import type { Inbox, MessengerReply, Post, ReplyStage } from "./inbox.ts";
+import type { Inbox, MessengerReply, Post } from "./inbox.ts";
 import type { Pacer } from "./pacer.ts";
 
 /** The text of a message that is begun and has no words yet. */
@@ -352,16 +352,16 @@ export class Delivery {
 
   #note(index: number, post: Post): void {
     this.#posts[index] = post;
-    this.#save("streaming");
+    this.#save();
   }
 
   #forget(index: number): void {
     this.#posts.splice(index, 1);
-    this.#save(this.#posts.length > 0 ? "streaming" : "accepted");
+    this.#save();
   }
 
-  #save(stage: ReplyStage): void {
-    this.#means.inbox.save(this.#reply.key, stage, this.#posts);
+  #save(): void {
+    this.#means.inbox.change(this.#reply, { posts: this.#posts });
   }
 }
 

@@ -18,7 +18,7 @@ export const messengerErrors = errorTable(ThinkError, {
   InboxFullError: (limit: number) => ({
     code: "messenger-inbox-full",
     message: "Too many messages are waiting for an answer.",
-    hint: `${limit} events wait; the webhook was answered with 503, and the provider will repeat it.`
+    hint: `${limit} replies are open; the webhook was answered with 503, and the provider will repeat it.`
   }),
   /** Telegram did not take the address of the webhook. */
   TelegramRefusedError: (reason: string) => ({

@@ -7,6 +7,7 @@ import type { MessengerCall, MessengersFeature } from "../channels/channels.ts";
 import type { TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { isContinuation } from "../../turn/turn.ts";
+import { ASKED_TABLES } from "./approvals.ts";
 import { toPostable } from "./attached.ts";
 import { fetchAttachment } from "./attachments.ts";
 import { normalizeMessengers, type MessengerConnection, type MessengerDefinition } from "./definition.ts";
@@ -15,53 +16,53 @@ import { TurnFollower } from "./follower.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
 import { Replies } from "./replies.ts";
-import { sweepState } from "./state.ts";
+import { MESSENGER_STATE_TABLES, sweepState } from "./state.ts";
 
 const SWEEP_PAUSE_MS = 3_600_000;
 
-const TABLES = ["events", "replies", "state", "approvals", "turns"].map((name) => ({ name: `cf_messenger_${name}` }));
+const TABLES = [...MESSENGER_STATE_TABLES, ...ASKED_TABLES];
 
 export function openMessengers(host: ChatServices): MessengersFeature {
   // What carries this feature was made by `chatSdkMessenger`.
   const definitions = channels.of(host.agent).declared.messengers as object as Record<string, MessengerDefinition>;
-  const inbox = new Inbox(host);
+  const inbox = new Inbox(host, {
+    run: (reply) => replies.run(reply),
+    givenUp: (reply) => replies.givenUp(reply)
+  });
   const intakes = normalizeMessengers(definitions).map((messenger) => new Intake(messenger, host, inbox));
   const intakeOf = (id: string) => intakes.find(({ messenger }) => messenger.id === id);
   const replies = new Replies(host, inbox, intakeOf);
   const follower = new TurnFollower(host);
   let connections: readonly MessengerConnection[] = [];
   const isRoot = () => !runtimeOf(host.agent).identity.isFacet;
-  let sweptAt = 0;
-  const sweep = () => {
-    if (host.clock.now() - sweptAt < SWEEP_PAUSE_MS) return;
-    sweptAt = host.clock.now();
-    inbox.sweep();
-    sweepState(host.sql, sweptAt);
-  };
+  const sweep = makeSweep(host);
   return {
     name: "messengers",
     tables: TABLES,
+    start() {
+      follower.work.start();
+      inbox.work.start();
+    },
     ready() {
       follower.resume();
       if (!isRoot()) return;
-      replies.drive();
-      connections = intakes.flatMap((intake) => intake.connection(replies.drive.bind(replies)) ?? []);
+      inbox.work.ready();
+      connections = intakes.flatMap((intake) => intake.connection() ?? []);
       for (const connection of connections) connection.drive();
     },
     stop() {
-      replies.stop();
+      follower.work.stop();
+      inbox.work.stop();
       for (const connection of connections) connection.stop();
     },
     nextWake: (at) =>
-      [isRoot() ? replies.nextWake() : null, follower.nextWake(), ...connections.map((one) => one.nextWake(at))].reduce(
+      [inbox.work.nextWake(), follower.work.nextWake(), ...connections.map((one) => one.nextWake(at))].reduce(
         earlier,
         null
       ),
     async runDue() {
-      follower.report();
-      if (!isRoot()) return;
-      replies.drive();
       for (const connection of connections) connection.drive();
+      await Promise.all([inbox.work.runDue(), follower.work.runDue()]);
     },
     inTurn: (turn): TurnPart | undefined => {
       if (!isContinuation(turn) || turn.channel === undefined || !intakeOf(turn.channel)) return undefined;
@@ -73,7 +74,6 @@ export function openMessengers(host: ChatServices): MessengersFeature {
       if (!intake) return undefined;
       const response = await intake.respond(request);
       sweep();
-      replies.drive();
       return response;
     },
     isWebhook: (path) => isRoot() && intakes.some(({ messenger }) => messenger.path === path),
@@ -91,7 +91,6 @@ export function openMessengers(host: ChatServices): MessengersFeature {
       const { messengerId, threadId } = turn;
       inbox.add({ key: `turn:${turn.turnId}`, messengerId, threadId, job: { do: "follow", turn } });
     }
-    replies.drive();
   }
 
   async function fetchFile(messengerId: string, attachment: FetchableAttachment): Promise<ArrayBuffer> {
@@ -99,6 +98,16 @@ export function openMessengers(host: ChatServices): MessengersFeature {
     if (!intake) throw messengerErrors.MessengerDefinitionError(messengerId, "it is not declared");
     return (await fetchAttachment(await intake.adapter(), attachment)).slice().buffer;
   }
+}
+
+/** Sweeps what adapters have stored, once an hour at most. */
+function makeSweep({ clock, sql }: ChatServices): () => void {
+  let sweptAt = 0;
+  return () => {
+    if (clock.now() - sweptAt < SWEEP_PAUSE_MS) return;
+    sweptAt = clock.now();
+    sweepState(sql, sweptAt);
+  };
 }
 
 /** The earlier of two times; null is none. */

@@ -1,52 +1,37 @@
-// Events of webhooks that were received, and one row for each reply. An event is stored before its webhook is answered. A
-// reply's row says how far it got: which messages were begun, and which of them the provider has confirmed. Everything that
-// follows a crash is decided from these rows.
-import type { Services } from "../../feature/services.ts";
-import type { Clock } from "../../host/ports.ts";
-import { TableSet, type TableDefinition } from "../../host/table-set.ts";
+// Replies of messengers as durable work: one item for each question, notice and press. An event is stored before its webhook
+// is answered, and its key is known for as long as providers repeat webhooks. What is stored of a reply says how far it got:
+// which messages were begun, and which of them the provider has confirmed. Everything that follows a crash is decided from it.
+import type { ChatServices } from "../../feature/services.ts";
+import { outsideTurns } from "../../turn/nesting.ts";
+import { isObject } from "../../util/json.ts";
+import { err, ok } from "../../util/result.ts";
+import type { RetryPolicy, RunEnd, WorkItem, WorkView } from "../../work/kind.ts";
+import { Work } from "../../work/work.ts";
+import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
 import { messengerErrors } from "./errors.ts";
 import type { FollowedTurn } from "../channels/channels.ts";
 import type { MessengerEvent } from "./event.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
+import { MESSENGER_EVENTS, MESSENGER_REPLIES, REPLY } from "./replaced-tables.ts";
 import type { KeptFile } from "./uploads.ts";
 
-/** Events that may wait for their reply. */
-const MAX_WAITING = 10_000;
-/** Messages that become one question. */
+/** Replies that may be open. */
+const MAX_OPEN = 10_000;
+/** Messages that become one question, and characters of a question from which on the next message is another one. */
 const MAX_BURST = 50;
+const MAX_BURST_CHARS = 500_000;
 /** How long events and ended replies are known: providers repeat webhooks for a day at most. */
 export const RETENTION_MS = 7 * 24 * 3_600_000;
-/** How long questions about parked actions are known, which are edited when they are decided: longer than actions wait. */
-export const QUESTION_RETENTION_MS = 60 * 24 * 3_600_000;
-/** The beginning of the keys of replies that show such a question. */
-export const QUESTION_PREFIX = "approval:";
-const SWEEP_ROWS = 500;
 
-export const INBOX_TABLES: readonly TableDefinition[] = [
-  // Bound: 10,000 that wait; 7 days for those that do not. Deleted: by `sweep`.
-  {
-    name: "cf_messenger_events",
-    create: [
-      `CREATE TABLE cf_messenger_events (
-        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, messenger TEXT NOT NULL, thread TEXT NOT NULL,
-        event TEXT NOT NULL, reply_id TEXT, due_at INTEGER NOT NULL, at INTEGER NOT NULL)`,
-      `CREATE INDEX cf_messenger_events_waiting ON cf_messenger_events (messenger, thread) WHERE reply_id IS NULL`
-    ]
-  },
-  // Bound: one for each question, notice and press; 7 days after its end, 60 for an approval's. Deleted: by `sweep`.
-  {
-    name: "cf_messenger_replies",
-    create: [
-      `CREATE TABLE cf_messenger_replies (
-        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, messenger TEXT NOT NULL, thread TEXT NOT NULL,
-        job TEXT NOT NULL, lane TEXT NOT NULL, stage TEXT NOT NULL, posts TEXT NOT NULL, attempts INTEGER NOT NULL,
-        due_at INTEGER, created_at INTEGER NOT NULL, ended_at INTEGER)`,
-      `CREATE INDEX cf_messenger_replies_open ON cf_messenger_replies (due_at) WHERE due_at IS NOT NULL`
-    ]
-  }
-];
-
-export type ReplyStage = "accepted" | "streaming" | "completed";
+/** A reply that cannot be delivered is given up after about a day. */
+export const RETRY: RetryPolicy = {
+  backoff: { baseMs: 1_000, maxMs: 300_000 },
+  // Its turn goes on without it.
+  afterDeaths: { baseMs: 1_000, maxMs: 30_000 },
+  maxAttempts: 300,
+  pauseMs: (error) => (error instanceof RetryLaterError ? error.waitMs : 0),
+  isFinal: (error) => error instanceof GivenUpError
+};
 
 /** A message of a reply at the provider. */
 export interface Post {
@@ -74,13 +59,14 @@ export type AnswerJob = (
 export interface AskJob {
   readonly do: "ask";
   readonly token: string;
-  /** What of the question is in the chat; stored before the buttons are. */
-  readonly shown?: {
-    /** Whether all of the input is in the chat: only then it can be approved there. */
-    readonly isWhole: boolean;
-    /** The number of the reply's message that has the buttons. */
-    readonly buttonsAt: number;
-  };
+}
+
+/** A job that takes a user's press of a button. */
+export interface PressJob {
+  readonly do: "press";
+  readonly event: MessengerEvent;
+  /** Whether a run before this one may have decided. */
+  readonly isBegun?: boolean;
 }
 
 /** The work of a reply. */
@@ -88,35 +74,26 @@ export type ReplyJob =
   | AnswerJob
   | FollowUpJob
   | AskJob
-  /** Changes the message that another reply posted. */
+  | PressJob
+  /** Changes the message that shows this question. */
   | { readonly do: "change"; readonly of: string; readonly message: ChatPostable }
-  | { readonly do: "press"; readonly event: MessengerEvent }
   /** Closes questions of the thread that were decided meanwhile. */
   | { readonly do: "close" };
 
-export interface MessengerReply {
-  readonly key: string;
+interface StoredReply {
   readonly messengerId: string;
   readonly threadId: string;
   readonly job: ReplyJob;
-  readonly lane: string;
-  readonly stage: ReplyStage;
   readonly posts: readonly Post[];
-  readonly attempts: number;
-  readonly createdAt: number;
 }
 
-interface ReplyRow {
-  key: string;
-  messenger: string;
-  thread: string;
-  job: string;
-  lane: string;
-  stage: ReplyStage;
-  posts: string;
-  attempts: number;
-  created_at: number;
-}
+/** A reply that runs. */
+export type MessengerReply = StoredReply & Omit<WorkItem<never>, "payload">;
+
+export type NewReply = Omit<StoredReply, "posts"> & Pick<MessengerReply, "key">;
+
+/** The end of a run. */
+export type ReplyEnd = RunEnd<never>;
 
 export interface ReceivedEvent {
   readonly key: string;
@@ -124,197 +101,88 @@ export interface ReceivedEvent {
   readonly dueAt: number;
 }
 
+export interface ReplyHandler {
+  run(reply: MessengerReply): Promise<ReplyEnd>;
+  /** Called in the transaction that gives the reply up. */
+  givenUp(reply: MessengerReply): void;
+}
+
 export class Inbox {
-  readonly #tables: TableSet;
-  readonly #clock: Clock;
+  readonly work: Work<StoredReply>;
+  readonly #sql: ChatServices["sql"];
 
-  constructor({ sql, clock }: Pick<Services, "sql" | "clock">) {
-    this.#tables = new TableSet(sql, INBOX_TABLES);
-    this.#clock = clock;
-  }
-
-  transaction<T>(work: () => T): T {
-    return this.#tables.transaction(work);
-  }
-
-  // ── Events ──
-
-  /** Stores an event. False if it was received before. Throws InboxFullError. */
-  receive({ key, event, dueAt }: ReceivedEvent): boolean {
-    const waiting = this.#tables.one<{ n: number }>(
-      `SELECT COUNT(*) AS n FROM cf_messenger_events WHERE reply_id IS NULL`
-    );
-    if ((waiting?.n ?? 0) >= MAX_WAITING) throw messengerErrors.InboxFullError(MAX_WAITING);
-    const added = this.#tables.run(
-      `INSERT INTO cf_messenger_events (key, messenger, thread, event, reply_id, due_at, at)
-       VALUES (?, ?, ?, ?, NULL, ?, ?) ON CONFLICT (key) DO NOTHING`,
-      key,
-      event.messengerId,
-      event.thread.id,
-      JSON.stringify(event),
-      dueAt,
-      this.#clock.now()
-    );
-    if (added.changed === 0) return false;
-    // A message that follows within the pause belongs to the same question.
-    this.#tables.change(
-      `UPDATE cf_messenger_events SET due_at = ? WHERE messenger = ? AND thread = ? AND reply_id IS NULL`,
-      dueAt,
-      event.messengerId,
-      event.thread.id
-    );
-    return true;
-  }
-
-  /** Makes a question of what waits in each thread whose pause is over and that has no open question. */
-  promote(): void {
-    const threads = this.#tables.all<{ messenger: string; thread: string }>(
-      `SELECT messenger, thread FROM cf_messenger_events AS e WHERE reply_id IS NULL AND due_at <= ?
-         AND NOT EXISTS (SELECT 1 FROM cf_messenger_replies AS r
-           WHERE r.due_at IS NOT NULL AND r.lane = e.messenger || char(10) || e.thread)
-       GROUP BY messenger, thread ORDER BY MIN(id)`,
-      this.#clock.now()
-    );
-    for (const { messenger, thread } of threads) this.#promoteThread(messenger, thread);
-  }
-
-  #promoteThread(messenger: string, thread: string): void {
-    this.transaction(() => {
-      const rows = this.#tables.all<{ id: number; key: string; event: string }>(
-        `SELECT id, key, event FROM cf_messenger_events WHERE messenger = ? AND thread = ? AND reply_id IS NULL
-         ORDER BY id LIMIT ${MAX_BURST}`,
-        messenger,
-        thread
-      );
-      const [first] = rows;
-      if (!first) return;
-      // Written by `receive` only.
-      const events = rows.map(({ event }) => JSON.parse(event) as MessengerEvent);
-      this.add({ key: first.key, messengerId: messenger, threadId: thread, job: { do: "answer", events } });
-      for (const { id } of rows) {
-        this.#tables.change(`UPDATE cf_messenger_events SET reply_id = ? WHERE id = ?`, first.key, id);
-      }
+  constructor(host: ChatServices, handler: ReplyHandler) {
+    this.#sql = host.sql;
+    this.work = new Work<StoredReply>(host, {
+      name: REPLY,
+      replaces: [MESSENGER_REPLIES, MESSENGER_EVENTS],
+      codec: {
+        encode: (reply) => reply,
+        decode: (stored) => (isReply(stored) ? ok(stored) : err("it is no reply"))
+      },
+      retry: RETRY,
+      hasLanes: true,
+      // A chat does not wait for other chats.
+      concurrency: MAX_OPEN,
+      retentionMs: RETENTION_MS,
+      // A reply may start a turn of its own.
+      run: (item) => outsideTurns(() => handler.run(toReply(item))),
+      givenUp: (item) => handler.givenUp(toReply(item))
     });
   }
 
-  // ── Replies ──
-
-  /** Adds a reply. False: there is one under the same key. */
-  add(reply: Pick<MessengerReply, "key" | "messengerId" | "threadId" | "job">): boolean {
-    const { key, messengerId, threadId, job } = reply;
-    // Questions of a thread wait for each other; what is said beside them does not wait for a long answer.
-    const lane = `${messengerId}\n${threadId}${job.do === "answer" ? "" : "\nbeside"}`;
-    const now = this.#clock.now();
-    return (
-      this.#tables.run(
-        `INSERT INTO cf_messenger_replies (key, messenger, thread, job, lane, stage, posts, attempts, due_at, created_at)
-         VALUES (?, ?, ?, ?, ?, 'accepted', '[]', 0, ?, ?) ON CONFLICT (key) DO NOTHING`,
-        key,
-        messengerId,
-        threadId,
-        JSON.stringify(job),
-        lane,
-        now,
-        now
-      ).changed === 1
-    );
+  transaction<T>(work: () => T): T {
+    return this.#sql.transaction(work);
   }
 
-  /** Lists the oldest open reply of each lane, if its time has come. */
-  listDue(): MessengerReply[] {
-    return this.#tables
-      .all<ReplyRow & { due_at: number }>(
-        `SELECT * FROM cf_messenger_replies WHERE id IN
-           (SELECT MIN(id) FROM cf_messenger_replies WHERE due_at IS NOT NULL GROUP BY lane) ORDER BY id`
-      )
-      .filter(({ due_at }) => due_at <= this.#clock.now())
-      .map(readRow);
+  /**
+   * Stores an event: as a message of the question that waits in its thread, or as a new question. False if it was received
+   * before. Part of the caller's transaction. Throws InboxFullError.
+   */
+  receive({ key, event, dueAt }: ReceivedEvent): boolean {
+    const { messengerId, thread } = event;
+    if (this.work.state(key) !== undefined) return false;
+    if (this.work.holdsAtLeast(MAX_OPEN)) throw messengerErrors.InboxFullError(MAX_OPEN);
+    const place = { messengerId, threadId: thread.id };
+    const open = this.#findOpenQuestion(laneOf(place, "answer"));
+    if (!open) return this.add({ ...place, key, job: { do: "answer", events: [event] } }, dueAt);
+    this.work.know(key);
+    const job = { ...open.job, events: [...open.job.events, event] };
+    // A message that follows within the pause belongs to the same question.
+    return this.work.put({ key: open.item.key, payload: { ...open.item.payload, job }, dueAt });
   }
 
-  find(key: string): MessengerReply | undefined {
-    const row = this.#tables.one<ReplyRow>(`SELECT * FROM cf_messenger_replies WHERE key = ?`, key);
-    return row && readRow(row);
+  /** Finds the newest question of a thread, if its turn has not begun and it may have one more message. */
+  #findOpenQuestion(lane: string) {
+    let item: WorkView<StoredReply> | undefined;
+    for (const waiting of this.work.items({ states: ["waiting"], lane })) item = waiting;
+    const job = item?.payload.job;
+    if (!item || item.claim > 0 || job?.do !== "answer" || job.events.length >= MAX_BURST) return undefined;
+    return JSON.stringify(job).length < MAX_BURST_CHARS ? { item, job } : undefined;
   }
 
-  save(key: string, stage: ReplyStage, posts: readonly Post[]): void {
-    this.#tables.change(
-      `UPDATE cf_messenger_replies SET stage = ?, posts = ? WHERE key = ?`,
-      stage,
-      JSON.stringify(posts),
-      key
-    );
+  /** Adds a reply, in the caller's transaction. False: there is one under the same key. */
+  add({ key, ...reply }: NewReply, dueAt?: number): boolean {
+    return this.work.add({ key, payload: { ...reply, posts: [] }, lane: laneOf(reply, reply.job.do), dueAt });
   }
 
-  /** Changes the work of a reply. */
-  changeJob(key: string, job: ReplyJob): void {
-    this.#tables.change(`UPDATE cf_messenger_replies SET job = ? WHERE key = ?`, JSON.stringify(job), key);
-  }
-
-  postpone(key: string, dueAt: number): void {
-    this.#tables.change(
-      `UPDATE cf_messenger_replies SET due_at = ?, attempts = attempts + 1 WHERE key = ?`,
-      dueAt,
-      key
-    );
-  }
-
-  complete(key: string): void {
-    this.#tables.change(
-      `UPDATE cf_messenger_replies SET stage = 'completed', due_at = NULL, ended_at = ? WHERE key = ?`,
-      this.#clock.now(),
-      key
-    );
-  }
-
-  /** Finds when there is something to do, apart from lanes that are at work. Of each lane the oldest open reply is next. */
-  nextDue(busyLanes: ReadonlySet<string>): number | null {
-    const replies = this.#tables
-      .all<{ lane: string; due_at: number }>(
-        `SELECT lane, due_at, MIN(id) FROM cf_messenger_replies WHERE due_at IS NOT NULL GROUP BY lane`
-      )
-      .filter(({ lane }) => !busyLanes.has(lane))
-      .map(({ due_at }) => due_at);
-    const events = this.#tables
-      .all<{ lane: string; due_at: number }>(
-        `SELECT messenger || char(10) || thread AS lane, MIN(due_at) AS due_at FROM cf_messenger_events
-         WHERE reply_id IS NULL GROUP BY messenger, thread`
-      )
-      .filter(({ lane }) => !busyLanes.has(lane))
-      .map(({ due_at }) => due_at);
-    const all = [...replies, ...events];
-    return all.length === 0 ? null : Math.min(...all);
-  }
-
-  /** Deletes rows that no repetition of a webhook can need any more. */
-  sweep(): void {
-    const before = this.#clock.now() - RETENTION_MS;
-    this.#tables.change(
-      `DELETE FROM cf_messenger_events WHERE id IN (SELECT id FROM cf_messenger_events
-         WHERE reply_id IS NOT NULL AND at < ? LIMIT ${SWEEP_ROWS})`,
-      before
-    );
-    this.#tables.change(
-      `DELETE FROM cf_messenger_replies WHERE id IN (SELECT id FROM cf_messenger_replies
-         WHERE ended_at < CASE WHEN substr(key, 1, ${QUESTION_PREFIX.length}) = ? THEN ? ELSE ? END
-         LIMIT ${SWEEP_ROWS})`,
-      QUESTION_PREFIX,
-      this.#clock.now() - QUESTION_RETENTION_MS,
-      before
-    );
+  /** Changes what is stored of a reply that runs. */
+  change({ key, claim }: MessengerReply, change: Partial<Pick<StoredReply, "job" | "posts">>): void {
+    const { payload } = this.work.find(key) ?? {};
+    if (payload) this.work.save({ key, claim }, { ...payload, ...change });
   }
 }
 
-function readRow(row: ReplyRow): MessengerReply {
-  return {
-    key: row.key,
-    messengerId: row.messenger,
-    threadId: row.thread,
-    // Written by `add` and `save` only.
-    job: JSON.parse(row.job) as ReplyJob,
-    posts: JSON.parse(row.posts) as Post[],
-    lane: row.lane,
-    stage: row.stage,
-    attempts: row.attempts,
-    createdAt: row.created_at
-  };
+function toReply({ payload, ...item }: WorkItem<StoredReply>): MessengerReply {
+  return { ...item, ...payload };
+}
+
+/** Questions of a thread wait for each other; what is said beside them does not wait for a long answer. */
+function laneOf({ messengerId, threadId }: Omit<NewReply, "key" | "job">, job: ReplyJob["do"]): string {
+  return `${messengerId}\n${threadId}${job === "answer" ? "" : "\nbeside"}`;
+}
+
+function isReply(stored: unknown): stored is StoredReply {
+  if (!isObject(stored) || !isObject(stored["job"]) || !Array.isArray(stored["posts"])) return false;
+  return ["messengerId", "threadId"].every((name) => typeof stored[name] === "string");
 }

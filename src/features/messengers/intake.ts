@@ -99,17 +99,14 @@ export class Intake {
     return this.#work.run(() => this.#take(webhook));
   }
 
-  /** Makes the connection that this messenger keeps itself, if it has one. `received` is called after what it brings is stored. */
-  connection(received: () => void): MessengerConnection | undefined {
+  /** Makes the connection that this messenger keeps itself, if it has one. */
+  connection(): MessengerConnection | undefined {
     const { clock, inAgent, agent } = this.#host;
     return this.messenger.connect?.({
       agentName: runtimeOf(agent).identity.name,
       clock,
       run: inAgent,
-      receive: async (read, commit) => {
-        await this.#work.run(() => this.#collect(read, commit));
-        received();
-      },
+      receive: (read, commit) => this.#work.run(() => this.#collect(read, commit)),
       remember: (key, value) => this.#state.remember(key, value),
       recall: (key) => this.#state.recall(key)
     });

@@ -1,13 +1,13 @@
-// The runner of replies: it takes what is due in the inbox, one reply at a time in each lane, and does its work. A reply is a
-// listener of its turn: asked again under the same key after a crash, the turn is found and not run a second time.
+// What a reply does when it runs: it answers, asks, says, changes. A reply is a listener of its turn: asked again under the
+// same key after a crash, the turn is found and not run a second time.
 import { runtimeOf } from "../../agent/runtime.ts";
 import type { AgentPath } from "../../host/path.ts";
 import type { MessengerAnswer, MessengerQuestion } from "../channels/capability.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { messengerAccess } from "../channels/capability.ts";
 import type { Clock } from "../../host/ports.ts";
-import { outsideTurns } from "../../turn/nesting.ts";
-import { backoffMs } from "../../util/backoff.ts";
+import { SETTLED } from "../../work/kind.ts";
+import { afterFailure } from "../../work/decide.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { ApprovalQuestions, type DecidingTarget } from "./approval-questions.ts";
 import { AskedApprovals } from "./approvals.ts";
@@ -16,17 +16,15 @@ import { readAttachments } from "./attachments.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
 import type { MessengerTarget, NormalizedMessenger } from "./definition.ts";
 import { Delivery } from "./delivery.ts";
-import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
+import { GivenUpError } from "./delivery-errors.ts";
 import { textsOf } from "./delivery-policy.ts";
 import { defaultConversationName, toMessengerUserMessage, type MessengerEvent } from "./event.ts";
-import type { AnswerJob, FollowUpJob, Inbox, MessengerReply, ReplyJob } from "./inbox.ts";
+import { RETRY, type AnswerJob, type FollowUpJob, type MessengerReply, type ReplyEnd } from "./inbox.ts";
+import type { Inbox, NewReply, ReplyHandler, ReplyJob } from "./inbox.ts";
 import type { Intake } from "./intake.ts";
 import { ReplyText } from "./reply-text.ts";
 import { Uploads, type KeptFile } from "./uploads.ts";
 
-/** The tries after which a reply that cannot be delivered is given up: about a day. */
-const MAX_ATTEMPTS = 300;
-const RETRY = { baseMs: 1_000, maxMs: 300_000 };
 /** The time between two typing indicators: providers show one for five seconds at least. */
 const TYPING_MS = 4_000;
 const MAX_TYPING = 30;
@@ -34,21 +32,28 @@ const MAX_TYPING = 30;
 /** A reply that ends with an answer. */
 type Answering<Job extends AnswerJob = AnswerJob> = MessengerReply & { readonly job: Job };
 
+/** How an answer ended. */
+interface Answered {
+  readonly target: Target;
+  readonly path: AgentPath;
+  readonly requestId: string;
+  readonly attached: readonly FollowUpJob[];
+  readonly afterwards: () => void;
+}
+
 /** The agent that answers, in this object or another, as far as it is used. */
 interface Target extends AttachingTarget, DecidingTarget {
   answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer>;
   cancelChat(requestId: string, reason?: string): void | Promise<void>;
 }
 
-export class Replies {
+export class Replies implements ReplyHandler {
   readonly #host: ChatServices;
   readonly #inbox: Inbox;
   readonly #intakeOf: (messengerId: string) => Intake | undefined;
   readonly #uploads: Uploads;
   readonly #attached: AttachedJobs;
   readonly #questions: ApprovalQuestions;
-  readonly #busy = new Set<string>();
-  #isStopped = false;
 
   constructor(host: ChatServices, inbox: Inbox, intakeOf: (messengerId: string) => Intake | undefined) {
     this.#host = host;
@@ -59,58 +64,35 @@ export class Replies {
     this.#questions = new ApprovalQuestions(inbox, new AskedApprovals(host), (path) => this.#openTarget(path));
   }
 
-  stop(): void {
-    this.#isStopped = true;
+  async run(reply: MessengerReply): Promise<ReplyEnd> {
+    try {
+      return await this.#run(reply);
+    } catch (error) {
+      this.#reportFailed(reply, error);
+      throw error;
+    }
   }
 
-  nextWake(): number | null {
-    return this.#inbox.nextDue(this.#busy);
+  givenUp(reply: MessengerReply): void {
+    this.#attached.drop(reply);
+    this.#uploads.drop(reply.key);
   }
 
-  /** Starts what is due, outside of the turn that calls: a reply may start a turn of its own. */
-  drive(): void {
-    if (this.#isStopped) return;
-    outsideTurns(() => {
-      this.#inbox.promote();
-      for (const reply of this.#inbox.listDue()) if (!this.#busy.has(reply.lane)) this.#start(reply);
-    });
-    this.#host.rearm();
-  }
-
-  #start(reply: MessengerReply): void {
-    this.#busy.add(reply.lane);
-    const work = this.#host
-      .inAgent(() => this.#run(reply))
-      .catch((error: unknown) => this.#postpone(reply, error))
-      .finally(() => {
-        this.#busy.delete(reply.lane);
-        this.drive();
-      });
-    this.#host.background(work);
-  }
-
-  #postpone(reply: MessengerReply, error: unknown): void {
-    const { key, attempts, messengerId: messenger, threadId: thread } = reply;
-    const asked = error instanceof RetryLaterError ? error.waitMs : 0;
-    const retryInMs = Math.max(asked, backoffMs(attempts, RETRY));
-    const isOver = error instanceof GivenUpError || attempts + 1 >= MAX_ATTEMPTS;
-    if (isOver) {
-      this.#inbox.transaction(() => {
-        this.#attached.drop(reply);
-        this.#inbox.complete(key);
-        this.#uploads.drop(key);
-      });
-    } else this.#inbox.postpone(key, this.#host.clock.now() + retryInMs);
+  #reportFailed(reply: MessengerReply, error: unknown): void {
+    const { messengerId: messenger, threadId: thread } = reply;
+    const now = this.#host.clock.now();
+    const retry = afterFailure({ ...reply, troubledSince: null }, error, { policy: RETRY, now });
+    const isOver = retry === "given-up";
     const cause = error instanceof Error ? (error.cause ?? error) : error;
     console.error(
       `A reply of the messenger "${messenger}" was not delivered${isOver ? "." : "; it is tried again."}`,
       cause
     );
-    const failure = { messenger, thread, error: errorMessage(cause), retryInMs: isOver ? undefined : retryInMs };
+    const failure = { messenger, thread, error: errorMessage(cause), retryInMs: isOver ? undefined : retry.at - now };
     this.#host.emit("messenger:failed", failure);
   }
 
-  async #run(reply: MessengerReply): Promise<void> {
+  async #run(reply: MessengerReply): Promise<ReplyEnd> {
     const intake = this.#intakeOf(reply.messengerId);
     if (!intake) throw new GivenUpError(new Error(`The messenger "${reply.messengerId}" is not declared any more.`));
     const { job } = reply;
@@ -126,10 +108,10 @@ export class Replies {
       case "change":
         return this.#change(reply, intake, job);
       case "press":
-        return this.#questions.press(reply, job.event);
+        return this.#questions.press({ ...reply, job });
       case "close":
         await this.#questions.closeDecided(reply, "known");
-        return this.#inbox.complete(reply.key);
+        return SETTLED;
       case "follow":
         return this.#follow({ ...reply, job }, intake);
     }
@@ -137,11 +119,11 @@ export class Replies {
 
   // ── Answers ──
 
-  async #answer(reply: Answering<Extract<AnswerJob, { do: "answer" }>>, intake: Intake): Promise<void> {
+  async #answer(reply: Answering<Extract<AnswerJob, { do: "answer" }>>, intake: Intake): Promise<ReplyEnd> {
     const { messenger } = intake;
     const { events } = reply.job;
     const last = events.at(-1);
-    if (!last) return this.#inbox.complete(reply.key);
+    if (!last) return SETTLED;
     const texts = textsOf(messenger.delivery);
     const delivery = await this.#open(reply, intake);
     const path = await this.#choosePath(messenger, last);
@@ -156,8 +138,8 @@ export class Replies {
       await delivery.append({
         markdown: delivery.hasPosts || answer.status !== "error" ? texts.interrupted : texts.error
       });
-    await this.#end(reply, { target, path, requestId: answer.requestId, attached });
-    this.#reportDelivered(reply, delivery, answer.status);
+    const afterwards = () => this.#reportDelivered(reply, delivery, answer.status);
+    return this.#end(reply, { target, path, requestId: answer.requestId, attached, afterwards });
   }
 
   async #ask(
@@ -213,50 +195,47 @@ export class Replies {
   }
 
   /** Ends a reply, and adds what follows from it, in one transaction. */
-  async #end(
-    reply: Answering,
-    ended: { target: Target; path: AgentPath; requestId: string; attached: readonly FollowUpJob[] }
-  ): Promise<void> {
-    const { target, path, requestId, attached } = ended;
+  async #end(reply: Answering, ended: Answered): Promise<ReplyEnd> {
+    const { target, path, requestId, attached, afterwards } = ended;
     const approvals = await target.waitingApprovals({ requestId });
-    this.#inbox.transaction(() => {
-      this.#inbox.complete(reply.key);
+    const also = () => {
       this.#attached.release(reply, attached);
       if (reply.job.do === "answer" && this.#questions.isOpenIn(reply))
         this.#inbox.add({ ...placeOf(reply), key: `${reply.key}:close`, job: { do: "close" } });
       this.#questions.ask(reply, path, approvals);
-    });
+    };
+    return { ...SETTLED, also, afterwards };
   }
 
-  async #say(reply: MessengerReply, intake: Intake, message: ChatPostable): Promise<void> {
+  async #say(reply: MessengerReply, intake: Intake, message: ChatPostable): Promise<ReplyEnd> {
     const delivery = await this.#open(reply, intake);
     const isCard = typeof message === "object" && "card" in message;
     const fallback = isCard ? message.fallbackText : undefined;
     const showsCards = intake.messenger.capabilities.supportsActions !== false;
     if (isCard && (showsCards || fallback === undefined)) await delivery.say(message);
     else await delivery.sayText(fallback ?? toPlainText(message));
-    this.#inbox.complete(reply.key);
+    return SETTLED;
   }
 
-  async #upload(reply: MessengerReply, intake: Intake, file: KeptFile): Promise<void> {
+  async #upload(reply: MessengerReply, intake: Intake, file: KeptFile): Promise<ReplyEnd> {
     const delivery = await this.#open(reply, intake);
     const takesFiles = intake.messenger.capabilities.supportsAttachments !== false;
     const outcome = takesFiles ? await delivery.postOnce(this.#uploads.readMessage(file)) : "refused";
     if (outcome === "refused" && delivery.failure !== undefined) {
       console.error(`The messenger "${reply.messengerId}" did not take the file "${file.name}".`, delivery.failure);
     }
-    this.#inbox.transaction(() => {
-      this.#inbox.complete(reply.key);
+    const also = () => {
       this.#uploads.drop(reply.key);
       if (outcome === "posted") return;
       const message = `The file ${file.name} ${outcome === "refused" ? "could not be sent here" : "may not have arrived"}.`;
       this.#inbox.add({ ...placeOf(reply), key: `${reply.key}:missing`, job: { do: "say", message } });
-    });
+    };
+    return { ...SETTLED, also };
   }
 
   // ── Turns after a decision ──
 
-  async #follow(reply: Answering<Extract<AnswerJob, { do: "follow" }>>, intake: Intake): Promise<void> {
+  async #follow(reply: Answering<Extract<AnswerJob, { do: "follow" }>>, intake: Intake): Promise<ReplyEnd> {
     const { requestId, text, failed, target: path } = reply.job.turn;
     const delivery = await this.#open(reply, intake);
     const target = await this.#openTarget([...path]);
@@ -264,19 +243,19 @@ export class Replies {
     if (text.trim() !== "") await delivery.sayText(text);
     else if (failed) await delivery.append({ markdown: textsOf(intake.messenger.delivery).error });
     await this.#questions.closeDecided(reply, "all");
-    await this.#end(reply, { target, path: [...path], requestId, attached });
-    this.#reportDelivered(reply, delivery, failed ? "error" : "completed");
+    const afterwards = () => this.#reportDelivered(reply, delivery, failed ? "error" : "completed");
+    return this.#end(reply, { target, path: [...path], requestId, attached, afterwards });
   }
 
   // ── Changes of what was said ──
 
-  async #change(reply: MessengerReply, intake: Intake, job: Extract<ReplyJob, { do: "change" }>): Promise<void> {
+  async #change(reply: MessengerReply, intake: Intake, job: Extract<ReplyJob, { do: "change" }>): Promise<ReplyEnd> {
     const id = this.#questions.findMessage(job.of);
     if (id !== undefined && typeof job.message === "object" && "markdown" in job.message) {
       const delivery = await this.#open({ ...reply, posts: [{ id }] }, intake);
       await delivery.sayText(job.message.markdown);
     }
-    this.#inbox.complete(reply.key);
+    return SETTLED;
   }
 
   // ── Parts ──
@@ -336,6 +315,6 @@ function toPlainText(message: ChatPostable): string {
   return "markdown" in message ? message.markdown : (message.fallbackText ?? "");
 }
 
-function placeOf({ messengerId, threadId }: MessengerReply): Pick<MessengerReply, "messengerId" | "threadId"> {
+function placeOf({ messengerId, threadId }: MessengerReply): Omit<NewReply, "key" | "job"> {
   return { messengerId, threadId };
 }
