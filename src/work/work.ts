@@ -344,7 +344,7 @@ export class Work<Payload> {
     this.#hasFailed = true;
     this.#isClaiming = false;
     this.#due = [];
-    this.#host.rearm();
+    this.#changed();
     const message = `Durable work of the kind "${this.#kind.name}" could not be read or written.`;
     this.#host.background(Promise.reject(new Error(message, { cause: error })));
   }
@@ -402,13 +402,7 @@ export class Work<Payload> {
       claimed.resolve();
       if (run) await this.#runOne(run);
     });
-    const ended = work
-      .catch((error: unknown) => this.#tableFailed(error))
-      .finally(() => {
-        claimed.resolve();
-        this.#changed();
-      });
-    this.#host.background(ended);
+    this.#host.background(work.catch((error: unknown) => this.#tableFailed(error)).finally(claimed.resolve));
     return claimed.promise;
   }
 
@@ -420,6 +414,8 @@ export class Work<Payload> {
     } finally {
       if (this.#runs.get(row.key) === run) this.#runs.delete(row.key);
       this.#leaving.delete(run);
+      // Kept alive still: the wake is not moved between one run and the next.
+      this.#changed();
     }
   }
 
