@@ -41,7 +41,7 @@ export type { AllowedOrigins } from "../agent/cross-site.ts";
 export type { AgentStaticOptions } from "../agent/options.ts";
 export { parseSubAgentPath, SUB_PREFIX } from "../host/path.ts";
 export type { AgentPath, AgentPathStep, SubAgentMatch } from "../host/path.ts";
-export type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue-table.ts";
+export type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue-item.ts";
 export type { RetryCallOptions, RetryOptions } from "../agent/retry.ts";
 export { getAgentByName, routeAgentRequest } from "../agent/routing.ts";
 export type { AgentLookupOptions, AgentRoutingOptions, RouteTarget, RoutingRetry } from "../agent/routing.ts";

@@ -8,7 +8,7 @@ import { canonicalJson, isObject, parseJson } from "../util/json.ts";
 import { CHILD_RUNS } from "../features/agent-tools/take-over.ts";
 import { FIBER_TABLES } from "../features/fibers/fiber-table.ts";
 import { MCP_SERVERS } from "../features/mcp/take-over.ts";
-import { QUEUE_TABLES } from "../features/queue/queue-table.ts";
+import { QUEUE } from "../features/queue/queue-item.ts";
 import { dedupKey, type ScheduleType } from "../features/schedules/schedule-row.ts";
 import { SCHEDULE, SCHEDULE_ROWS } from "../features/schedules/schedule-table.ts";
 import { childEntry, SCHEDULES_OF } from "../agent/tree/taken-over-children.ts";
@@ -248,7 +248,7 @@ function belowRoot(ownerPath: string | null): AgentPath {
   return steps.slice(1).map(({ className, name }) => ({ className, name }));
 }
 
-const QUEUE: TakeoverPart = {
+const QUEUED_ITEMS: TakeoverPart = {
   kind: "queue",
   tables: ["cf_agents_queues"],
   refuses: (context) => {
@@ -261,12 +261,12 @@ const QUEUE: TakeoverPart = {
   },
   carry(context) {
     const rows = queued(context);
-    const table = new TableSet(context.sql, QUEUE_TABLES);
+    const table = new TableSet(context.sql, WORK_TABLES);
     const carried = rows.filter(({ callback, ownerPath }) => !callback.startsWith("_") && ownerPath === null);
     for (const row of carried) {
       table.run(
-        "INSERT INTO cf_queue (id, callback, payload, created_at, retry) VALUES (?, ?, ?, ?, ?)",
-        ...[row.id, row.callback, row.payload, row.createdAt, row.retry]
+        "INSERT INTO cf_work (kind, key, lane, payload, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        ...[QUEUE, row.id, row.callback, queuedJson(row), row.createdAt, row.createdAt]
       );
     }
     return { found: rows.length, carried: carried.length, left: rows.length - carried.length };
@@ -280,6 +280,12 @@ interface QueuedItem {
   readonly createdAt: number;
   readonly retry: string | null;
   readonly ownerPath: string | null;
+}
+
+/** As the queue stores it. */
+function queuedJson({ payload, retry }: QueuedItem): string {
+  const options = retry !== null && parseJson(retry).ok ? `,"retry":${retry}` : "";
+  return `{"payload":${payload}${options}}`;
 }
 
 /** In the order in which they were added. */
@@ -421,7 +427,7 @@ export const EVERY_AGENT_TAKEOVER: readonly TakeoverPart[] = [
   STATE,
   SCHEDULES,
   JOBS,
-  QUEUE,
+  QUEUED_ITEMS,
   FIBERS,
   CHILDREN,
   WORKFLOWS,

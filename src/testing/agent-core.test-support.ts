@@ -188,7 +188,7 @@ export class World {
     }
   }
 
-  count(table: "cf_work" | "cf_queue" | "cf_fibers" | "cf_quarantine"): number {
+  count(table: "cf_work" | "cf_fibers" | "cf_quarantine"): number {
     return this.rows(`SELECT * FROM ${table}`).length;
   }
 }
@@ -240,7 +240,8 @@ export class TestAgent implements AgentCore {
     this.schedules.ready();
     if (this.fibers.claim()) this.background(this.fibers.recover());
     this.background(this.wakes.rearm());
-    this.background(this.queue.runDue());
+    this.queue.start();
+    this.queue.ready();
   }
 
   async alarm(): Promise<void> {
@@ -298,6 +299,8 @@ export class TestAgent implements AgentCore {
 
   #sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (this.isDead) return new Promise(() => undefined);
+    // It yields, and needs no time to pass.
+    if (ms === 0) return new Promise((resolve) => setImmediate(resolve));
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const timer: Timer = { at: this.world.nowMs + Math.max(0, ms), owner: this, run: resolve };

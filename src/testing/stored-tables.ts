@@ -3,7 +3,7 @@
 import { ATTACHMENT_TABLES } from "../features/actions/attachments.ts";
 import { RESULT_TABLES } from "../features/actions/results.ts";
 import { FIBER_TABLES } from "../features/fibers/fiber-table.ts";
-import { QUEUE_TABLES } from "../features/queue/queue-table.ts";
+import { QUEUE_TABLE } from "../features/queue/queue-item.ts";
 import { SCHEDULE_ROWS } from "../features/schedules/schedule-table.ts";
 import { STATE_TABLES } from "../agent/state.ts";
 import { WAKES } from "../agent/tree/child-wakes.ts";
@@ -47,7 +47,7 @@ import { IDEMPOTENCY_TABLES } from "../session/idempotency.ts";
 
 /** Tables of older builds that became items of durable work. */
 export const MOVED_TABLES = [
-  ...[WORKFLOW_OUTBOX, PAUSES, WAKES, SCHEDULE_ROWS],
+  ...[WORKFLOW_OUTBOX, PAUSES, WAKES, SCHEDULE_ROWS, QUEUE_TABLE],
   ...[MESSENGER_REPLIES, MESSENGER_EVENTS, MESSENGER_TURNS]
 ];
 
@@ -55,7 +55,7 @@ type Result = ReturnType<Database["run"]>;
 
 /** Every table of the package but cf_meta, which all objects have. */
 export const ALL_TABLES = [
-  ...[QUARANTINE_TABLES, BLOB_TABLES, STATE_TABLES, QUEUE_TABLES, FIBER_TABLES, WORKFLOW_TABLES],
+  ...[QUARANTINE_TABLES, BLOB_TABLES, STATE_TABLES, FIBER_TABLES, WORKFLOW_TABLES],
   ...[CHILDREN_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, WAITING_TURN_TABLES, MESSAGE_TABLES],
   ...[COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],

@@ -152,7 +152,7 @@ describe("killed at every write and await, the questions are asked once", () => 
   test("of a queue item", async () => {
     const enqueue = async (host: Host) => {
       const diary = await host.get(Diary, "d");
-      const [item] = host.sql(Diary, "d", "SELECT 1 FROM sqlite_master WHERE name = 'cf_queue'");
+      const [item] = host.sql(Diary, "d", "SELECT 1 FROM sqlite_master WHERE name = 'cf_work'");
       if (item === undefined && (await diary.said()).length === 0) await diary.queue("greet", null);
     };
     expect(await killEverywhere({ script: enqueue, again: enqueue })).toEqual(

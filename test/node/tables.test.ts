@@ -10,13 +10,13 @@ describe("a conversation", () => {
     override getModel() {
       return scriptedModel([reply(text("one"))]);
     }
-    count(table: "assistant_messages" | "cf_queue") {
-      if (table === "cf_queue") return this.sql<{ count: number }>`SELECT COUNT(*) AS count FROM cf_queue`;
+    count(table: "assistant_messages" | "cf_schedules") {
+      if (table === "cf_schedules") return this.sql<{ count: number }>`SELECT COUNT(*) AS count FROM cf_schedules`;
       return this.sql<{ count: number }>`SELECT COUNT(*) AS count FROM assistant_messages`;
     }
     keepNote() {
       this.sql`CREATE TABLE notes (text TEXT)`;
-      this.sql`INSERT INTO notes VALUES ('INSERT INTO cf_queue'), ('cf_state')`;
+      this.sql`INSERT INTO notes VALUES ('INSERT INTO cf_schedules'), ('cf_state')`;
       return this.sql`SELECT text FROM notes WHERE text = 'cf_state'`;
     }
   }
@@ -46,7 +46,7 @@ describe("a conversation", () => {
 
   test("lets user code read a table of ours as soon as it exists, and says so before that", async () => {
     const { host, chat } = await open();
-    await expect(chat.count("cf_queue")).rejects.toThrow("no such table: cf_queue");
+    await expect(chat.count("cf_schedules")).rejects.toThrow("no such table: cf_schedules");
     await chat.saveMessages([user("u1", "Hi")]);
     await host.idle();
     expect(await chat.count("assistant_messages")).toEqual([{ count: 2 }]);

@@ -39,7 +39,11 @@ test.each(LAYOUTS)(
       inspect: async (host) => ({
         state: await call(host, ["counter", "plain", "show"]),
         schedules: await call(host, ["counter", "plain", "schedules"]),
-        queue: host.sql(Counter, "plain", "SELECT COUNT(*) AS rows FROM cf_queue WHERE dead_at IS NULL"),
+        queue: host.sql(
+          Counter,
+          "plain",
+          "SELECT COUNT(*) AS rows FROM cf_work WHERE kind = 'queue' AND settled_at IS NULL"
+        ),
         fibers: host.sql(Counter, "plain", "SELECT name, status FROM cf_fibers ORDER BY seq")
       })
     });

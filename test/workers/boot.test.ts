@@ -92,9 +92,10 @@ const corruptions: Corruption[] = [
     statement: "UPDATE cf_work SET payload = json_set(payload, '$.detail', 'nonsense'), due_at = 1"
   },
   {
-    table: "cf_queue",
+    table: "cf_work",
     prepare: () => Promise.resolve(),
-    statement: "INSERT INTO cf_queue (id, callback, payload, created_at) VALUES ('q', 'record', '{broken', 1)"
+    statement:
+      "INSERT INTO cf_work (kind, key, lane, payload, due_at, created_at) VALUES ('queue', 'q', 'record', '{broken', 1, 1)"
   },
   {
     table: "cf_fibers",

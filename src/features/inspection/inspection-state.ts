@@ -3,7 +3,6 @@
 import { STATE_TABLES } from "../../agent/state.ts";
 import { fibersOf } from "../fibers/capability.ts";
 import { queue } from "../queue/capability.ts";
-import { QueueTable } from "../queue/queue-table.ts";
 import { schedules } from "../schedules/capability.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { masked, shownText } from "./shown-text.ts";
@@ -165,11 +164,11 @@ function timingOf(schedule: { type: string; cron?: string; intervalSeconds?: num
   return schedule.intervalSeconds === undefined ? "once" : `every ${schedule.intervalSeconds} s`;
 }
 
-function readQueue({ agent, sql }: ChatServices): StateView["queue"] {
+function readQueue({ agent }: ChatServices): StateView["queue"] {
   const waiting: ShownJob[] = [];
-  for (const row of new QueueTable(sql).pending()) {
+  for (const { key, lane, createdAt } of queue.of(agent).pending()) {
     if (waiting.length >= LISTED) break;
-    waiting.push({ id: row.id, callback: row.callback, createdAt: row.created_at, error: null });
+    waiting.push({ id: key, callback: lane ?? "", createdAt, error: null });
   }
   const dead = queue
     .of(agent)

@@ -2,7 +2,7 @@
 // Its declarations name no type of `ai` and not the capability: a project with a plain `Agent` is type-checked without
 // that package. At run time only `capability.ts` imports this file.
 import { queue } from "./capability.ts";
-import type { DeadLetter, QueueItem, QueueOptions } from "./queue-table.ts";
+import type { DeadLetter, QueueItem, QueueOptions } from "./queue-item.ts";
 
 export class QueueMembers {
   /** Runs `this[callback](payload, item)` soon, in order per callback, surviving restarts. */
@@ -19,7 +19,7 @@ export class QueueMembers {
   }
 
   async dequeueAllByCallback(callback: string): Promise<void> {
-    await queue.of(this).dequeueAllByCallback(callback);
+    await queue.of(this).dequeueAll(callback);
   }
 
   async getQueue<Payload = unknown>(id: string): Promise<QueueItem<Payload> | undefined> {

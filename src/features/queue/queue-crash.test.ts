@@ -15,7 +15,7 @@ function open(): Script {
   const work = async (payload: unknown, item: unknown) => {
     const { id } = item as { id: string };
     const name = payload as string;
-    if (world.rows("SELECT 1 FROM cf_queue WHERE id = ? AND dead_at IS NULL", id).length === 0)
+    if (world.rows("SELECT 1 FROM cf_work WHERE key = ? AND claimed_at IS NOT NULL", id).length === 0)
       script.zombies.push(name);
     await world.agent?.clock.sleep(100);
     if (name.endsWith("bad")) throw new Error("boom");
@@ -52,13 +52,13 @@ describe("crash after every write", () => {
       script.world.noCrash();
       await script.world.advance(120_000);
       const label = `crash at write ${n}`;
-      const dead = script.world.rows("SELECT payload FROM cf_queue WHERE dead_at IS NOT NULL");
-      const pending = script.world.rows("SELECT payload FROM cf_queue WHERE dead_at IS NULL");
+      const dead = script.world.rows("SELECT payload FROM cf_work WHERE settled_at IS NOT NULL");
+      const pending = script.world.rows("SELECT payload FROM cf_work WHERE settled_at IS NULL");
       expect(pending, label).toEqual([]);
       expect(script.zombies, label).toEqual([]);
       for (const name of script.accepted) {
         const runs = script.finished.filter((other) => other === name).length;
-        if (name.endsWith("bad")) expect(dead, label).toEqual([{ payload: JSON.stringify(name) }]);
+        if (name.endsWith("bad")) expect(dead, label).toEqual([{ payload: JSON.stringify({ payload: name }) }]);
         else expect([1, 2], `${name}, ${label}`).toContain(runs);
       }
       const firsts = [...new Set(script.finished)].filter((name) => name.startsWith("left"));

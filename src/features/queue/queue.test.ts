@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gate, World, type Methods, type TestAgent } from "../../testing/agent-core.test-support.ts";
-import { DEAD_LETTER_LIMIT, QUEUE_ITEM_LIMIT } from "./queue-table.ts";
+import { DEAD_LETTER_LIMIT, QUEUE_ITEM_LIMIT } from "./queue-item.ts";
 
 let world: World;
 
@@ -32,7 +32,7 @@ describe("queue", () => {
       callback: "work",
       created_at: Math.floor(world.nowMs / 1000)
     });
-    expect(world.count("cf_queue")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     expect(world.eventsOf("queue:create")).toEqual(ids.map((id) => ({ callback: "work", id })));
     expect(world.alarmAt).toBeNull();
   });
@@ -118,6 +118,47 @@ describe("queue", () => {
     expect(seen).toEqual(["socket 1", undefined]);
   });
 
+  test("a wake that comes while items run starts none of them again, and one that hangs holds up its callback only", async () => {
+    const ran: unknown[] = [];
+    const agent = boot({
+      slow: (payload) => {
+        ran.push(payload);
+        return new Promise(() => undefined);
+      },
+      quick: (payload) => void ran.push(payload)
+    });
+    for (const payload of ["a", "b"]) await agent.queue.enqueue("slow", payload);
+    await world.settle();
+    for (let wake = 0; wake < 3; wake += 1) await agent.alarm();
+    await world.advance(100_000);
+    await agent.queue.enqueue("quick", "c");
+    await world.settle();
+    expect(ran).toEqual(["a", "c"]);
+  });
+
+  test("an item runs in the context of the code that queued it, also after another's", async () => {
+    const connection = new AsyncLocalStorage<string>();
+    const { opened, open } = gate();
+    const seen: unknown[] = [];
+    const agent = boot({
+      work: async (payload) => {
+        seen.push([payload, connection.getStore()]);
+        if (payload === 1) await opened;
+        if (payload === 2 && seen.length === 2) throw new Error("once more");
+      }
+    });
+    for (const n of [1, 2, 3]) await connection.run(`socket ${n}`, () => agent.queue.enqueue("work", n));
+    await world.settle();
+    open();
+    await world.advance(10_000);
+    expect(seen).toEqual([
+      [1, "socket 1"],
+      [2, "socket 2"],
+      [2, "socket 2"],
+      [3, "socket 3"]
+    ]);
+  });
+
   test("flushing an empty queue holds nothing alive", async () => {
     const agent = boot({});
     await agent.queue.runDue();
@@ -131,7 +172,7 @@ describe("queue", () => {
       "retry.maxAttempts must be >= 1"
     );
     await expect(agent.queue.enqueue("work", "x".repeat(2_000_000))).rejects.toMatchObject({ code: "too-large" });
-    expect(world.count("cf_queue")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("a full queue refuses with a hint", async () => {
@@ -139,7 +180,8 @@ describe("queue", () => {
     await agent.queue.enqueue("work", 0);
     world.database
       .exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${QUEUE_ITEM_LIMIT - 1})
-      INSERT INTO cf_queue (id, callback, payload, created_at) SELECT 'bulk-' || i, 'work', '1', 0 FROM n`);
+      INSERT INTO cf_work (kind, key, lane, payload, due_at, created_at)
+        SELECT 'queue', 'bulk-' || i, 'work', '{"payload":1}', 0, 0 FROM n`);
     await expect(agent.queue.enqueue("work", 1)).rejects.toMatchObject({ code: "queue-full" });
   });
 });
@@ -218,7 +260,7 @@ describe("failure", () => {
     await agent.queue.dequeue(ids[0] ?? "");
     expect(agent.queue.deadLetters().map(({ id }) => id)).toEqual([ids[2]]);
     await agent.queue.dequeue(ids[2] ?? "");
-    expect(world.count("cf_queue")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("a missing method is logged and its items become dead letters", async () => {
@@ -236,7 +278,7 @@ describe("failure", () => {
     const ran: unknown[] = [];
     const agent = boot({ work: (payload) => void ran.push(payload) });
     const queued = agent.queue.enqueue("work", "first");
-    world.database.exec("UPDATE cf_queue SET payload = '{'");
+    world.database.exec("UPDATE cf_work SET payload = '{'");
     await queued;
     await agent.queue.enqueue("work", "second");
     await world.settle();
@@ -281,7 +323,7 @@ describe("failure", () => {
     await agent.queue.enqueue("work", 0);
     await world.settle();
     world.database.exec(
-      "CREATE TRIGGER broken BEFORE UPDATE ON cf_queue BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END"
+      "CREATE TRIGGER broken BEFORE UPDATE ON cf_work BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END"
     );
     await agent.queue.enqueue("work", 1);
     await world.advance(300_000);
@@ -312,7 +354,7 @@ describe("restart", () => {
     world.boot();
     await world.settle();
     expect(ran).toEqual(["a", "a", "b", "c"]);
-    expect(world.count("cf_queue")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
   });
 
   test("the alarm alone is enough", async () => {
@@ -365,7 +407,7 @@ describe("restart", () => {
     await world.advance(200_000);
     expect(ran).toEqual(["behind"]);
     expect(bombs).toBeLessThan(8);
-    expect(world.rows("SELECT payload FROM cf_queue")).toEqual([{ payload: '"bomb"' }]);
+    expect(world.rows("SELECT payload FROM cf_work")).toEqual([{ payload: '{"payload":"bomb"}' }]);
   });
 });
 
@@ -383,10 +425,10 @@ describe("looking and removing", () => {
     expect(agent.queue.find("toString", undefined)).toEqual([]);
     await agent.queue.dequeue(second);
     expect(agent.queue.get(second)).toBeUndefined();
-    await agent.queue.dequeueAllByCallback("other");
-    expect(world.count("cf_queue")).toBe(1);
+    await agent.queue.dequeueAll("other");
+    expect(world.count("cf_work")).toBe(1);
     await agent.queue.dequeueAll();
-    expect(world.count("cf_queue")).toBe(0);
+    expect(world.count("cf_work")).toBe(0);
     open();
     await world.settle();
     expect(world.logged).toEqual([]);

@@ -1,253 +1,196 @@
 // Work for later, now: items run in order of insertion, one at a time per callback, at least once, and leave when they
 // ran. Failure settles the item, never the queue: an exhausted one becomes a dead letter, one that crashes the process
-// or meets a platform failure steps aside. Survives restarts through `runDue` at start and from the wake.
+// or meets a platform failure steps aside.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { queueErrors } from "./errors.ts";
 import { outsideTurns } from "../../turn/nesting.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { isObject, parseJson } from "../../util/json.ts";
+import { isObject } from "../../util/json.ts";
 import type { Feature } from "../../feature/feature.ts";
-import { isGivenUp, restartAtMs, UNENDED_STARTS_LIMIT } from "../../agent/backoff.ts";
+import { isGivenUp, LONGEST_WAIT_MS, UNENDED_STARTS_LIMIT } from "../../agent/backoff.ts";
 import { requireCallback } from "../../agent/callback.ts";
 import { runDurably } from "../../agent/context.ts";
-import type { AgentCore } from "../../agent/core.ts";
+import { hostIn, type AgentCore } from "../../agent/core.ts";
 import { DurableWork } from "../../agent/durable-work.ts";
 import type { KeepAlive } from "../../agent/keep-alive.ts";
+import { isInterruption, isWorthRetrying, validateRetry } from "../../agent/retry.ts";
+import { encodeStored } from "../../agent/stored-json.ts";
+import { SETTLED, type RetryPolicy, type RunEnd, type WorkItem, type WorkView } from "../../work/kind.ts";
+import { Work } from "../../work/work.ts";
 import {
-  QUEUE_TABLES,
-  QueueTable,
+  DEAD_LETTER_LIMIT,
+  QUEUE,
+  QUEUE_ITEM_LIMIT,
+  QUEUE_TABLE,
+  QUEUED,
   toDeadLetter,
   toItem,
   type DeadLetter,
+  type Queued,
   type QueueItem,
-  type QueueOptions,
-  type QueueRow
-} from "./queue-table.ts";
-import { isInterruption, isWorthRetrying, readRetry, runAttempts, validateRetry } from "../../agent/retry.ts";
-import { encodeStored } from "../../agent/stored-json.ts";
+  type QueueOptions
+} from "./queue-item.ts";
 
 export class Queue implements Feature {
   readonly name = "queue";
-  readonly tables = QUEUE_TABLES;
   readonly #core: AgentCore;
-  readonly #keepAlive: KeepAlive;
-  readonly #table: QueueTable;
-  /** Callbacks whose items are being worked off now. */
-  readonly #lanes = new Map<string, Promise<void>>();
-  #pausedUntilMs = 0;
-  #isStopped = false;
+  readonly #work: Work<Queued>;
+  /** By id: the context of the code that queued an item which is not over; of this process only. */
+  readonly #contexts = new Map<string, <T>(work: () => T) => T>();
 
   constructor(core: AgentCore, keepAlive: KeepAlive) {
     this.#core = core;
-    this.#keepAlive = keepAlive;
-    this.#table = new QueueTable(core.sql);
-    core.wakes.add((nowMs) => this.#nextWake(nowMs));
+    this.#work = new Work(
+      hostIn(core, (work) => keepAlive.while(work)),
+      {
+        name: QUEUE,
+        replaces: [QUEUE_TABLE],
+        codec: QUEUED,
+        retry: this.#policy({}),
+        retryOf: ({ payload, failures }) => this.#policy(payload, failures),
+        hasLanes: true,
+        concurrency: Infinity,
+        retentionMs: 0,
+        deadLetters: DEAD_LETTER_LIMIT,
+        run: (item) => this.#run(item),
+        givenUp: (item, error) => this.#gaveUp(item, error),
+        unreadable: ({ key, lane, error }) =>
+          this.#failed({ key, lane }, { error: `The stored item cannot be read: ${error}`, attempts: 0 })
+      }
+    );
+    core.wakes.add(() => this.#work.nextWake());
   }
 
   /** Stores an item for `callback(payload, item)` and starts working it off. Returns its id. */
-  async enqueue(callback: string, payload?: unknown, options: QueueOptions = {}): Promise<string> {
+  async enqueue(callback: string, payload?: unknown, { retry }: QueueOptions = {}): Promise<string> {
     requireCallback(this.#core, callback);
-    if (options.retry !== undefined) validateRetry(options.retry, this.#core.options.retry);
+    if (retry !== undefined) validateRetry(retry, this.#core.options.retry);
+    encodeStored(payload, `payload of "${callback}"`);
+    if (this.#work.holdsAtLeast(QUEUE_ITEM_LIMIT)) throw queueErrors.QueueLimitError(QUEUE_ITEM_LIMIT);
     const id = this.#core.ids.next();
-    this.#table.insert({
-      id,
-      callback,
-      payload: encodeStored(payload, `payload of "${callback}"`),
-      retry: options.retry === undefined ? null : JSON.stringify(options.retry),
-      nowMs: this.#core.clock.now()
-    });
+    this.#work.add({ key: id, lane: callback, payload: { payload: payload ?? null, retry } });
+    this.#contexts.set(id, AsyncLocalStorage.snapshot());
     this.#core.emit("queue:create", { callback, id });
-    this.#openLane(callback);
     await this.#core.wakes.rearm();
     return id;
   }
 
+  start(): void {
+    this.#work.start();
+  }
+
   ready(): void {
-    this.#core.background(this.runDue());
+    this.#work.ready();
   }
 
   /** Starts working off what may run, and does not wait for it. */
-  async runDue(): Promise<void> {
-    if (this.#isStopped) return;
-    const now = this.#core.clock.now();
-    for (const callback of this.#table.callbacks()) {
-      // No keep-alive for an empty drain: it would wake the object for nothing.
-      if (this.#table.next(callback, now)) this.#openLane(callback);
-    }
+  runDue(): Promise<void> {
+    return this.#work.runDue();
   }
 
   /** Resolves when nothing is being worked off. */
-  async idle(): Promise<void> {
-    while (this.#lanes.size > 0) await Promise.allSettled(this.#lanes.values());
+  idle(): Promise<void> {
+    return this.#work.idle();
   }
 
   get<T = unknown>(id: string): QueueItem<T> | undefined {
-    const row = this.#table.byId(id);
-    return row && toItem<T>(row);
+    const view = this.#work.find(id);
+    return view && view.state !== "dead" ? toItem<T>(view) : undefined;
+  }
+
+  /** In order, one body in memory at a time: together they may be larger than the object. */
+  pending(): Generator<WorkView<Queued>> {
+    return this.#work.items({ states: ["waiting", "claimed"] });
   }
 
   /** Pending items whose payload has `value` under `key`. */
   find<T = unknown>(key: string, value: unknown): QueueItem<T>[] {
     const found: QueueItem<T>[] = [];
-    for (const row of this.#table.pending()) {
-      const item = toItem<T>(row);
-      const payload: unknown = item.payload;
-      if (isObject(payload) && Object.hasOwn(payload, key) && payload[key] === value) found.push(item);
+    for (const view of this.pending()) {
+      const { payload } = view.payload;
+      if (isObject(payload) && Object.hasOwn(payload, key) && payload[key] === value) found.push(toItem<T>(view));
     }
     return found;
   }
 
   /** Removes an item, pending or dead. One that is running finishes its run. */
   async dequeue(id: string): Promise<void> {
-    this.#table.removeById(id);
+    this.#work.cancel(id);
+    this.#contexts.delete(id);
     await this.#core.wakes.rearm();
   }
 
-  async dequeueAll(): Promise<void> {
-    this.#table.removePending();
-    await this.#core.wakes.rearm();
-  }
-
-  async dequeueAllByCallback(callback: string): Promise<void> {
-    this.#table.removePendingOf(callback);
+  /** Removes all that are pending, or those of one callback. */
+  async dequeueAll(callback?: string): Promise<void> {
+    this.#work.cancelAll({ lane: callback });
+    for (const id of this.#contexts.keys()) if (!this.#work.state(id)) this.#contexts.delete(id);
     await this.#core.wakes.rearm();
   }
 
   /** Items that failed for good, newest first; at most DEAD_LETTER_LIMIT. */
   deadLetters(): DeadLetter[] {
-    return this.#table.dead().map(toDeadLetter);
+    return this.#work.dead().map(toDeadLetter);
   }
 
   /** Gives a dead letter another chance. False if there is none with that id. */
   async requeue(id: string): Promise<boolean> {
-    const callback = this.#table.revive(id);
-    if (callback === undefined) return false;
-    this.#openLane(callback);
+    const isRevived = this.#work.revive(id);
     await this.#core.wakes.rearm();
-    return true;
+    return isRevived;
   }
 
   /** The object is being destroyed: its tables may be gone. Nothing is started or written any more. */
   stop(): void {
-    this.#isStopped = true;
+    this.#work.stop();
   }
 
-  #nextWake(nowMs: number): number | null {
-    if (this.#isStopped) return null;
-    // While a lane is open the keep-alive is the wake that finds its items after a crash.
-    const isWaiting = this.#lanes.size === 0 && this.#table.hasRunnable(nowMs);
-    if (isWaiting) return Math.max(nowMs, this.#pausedUntilMs);
-    return this.#table.nextAside(nowMs);
+  #policy({ retry }: Pick<Queued, "retry">, failures = 0): RetryPolicy {
+    const { retry: defaults, keepAliveIntervalMs } = this.#core.options;
+    const { maxAttempts, baseDelayMs, maxDelayMs } = { ...defaults, ...retry };
+    return {
+      // The pause after attempt n is random below 2^n * baseDelayMs.
+      backoff: { baseMs: 2 * baseDelayMs, maxMs: maxDelayMs, jitter: 1 },
+      afterDeaths: { baseMs: keepAliveIntervalMs, maxMs: LONGEST_WAIT_MS },
+      quickRestarts: UNENDED_STARTS_LIMIT,
+      asideAfterDeaths: true,
+      maxAttempts,
+      isFinal: (error) => !isWorthRetrying(error),
+      // A lost connection may be back at once.
+      isInterruption: (error) => isInterruption(error) && !(isWorthRetrying(error) && failures + 1 < maxAttempts)
+    };
   }
 
-  #openLane(callback: string): void {
-    if (this.#isStopped || this.#lanes.has(callback)) return;
-    const lane: Promise<void> = outsideTurns(() =>
-      this.#keepAlive.while(() => this.#work(callback, () => this.#closeLane(callback, lane)))
-    )
-      .catch((error: unknown) => {
-        // Not the callback's error: the table or the wake failed. Its items wait; a broken disk is no hot loop.
-        this.#pausedUntilMs = this.#core.clock.now() + this.#core.options.keepAliveIntervalMs;
-        throw error;
-      })
-      .finally(() => this.#closeLane(callback, lane));
-    this.#lanes.set(callback, lane);
-    this.#core.background(lane.finally(() => this.#isStopped || this.#core.wakes.rearm()));
-  }
-
-  /** Only its own entry: a new lane may have been opened since this one found nothing more to do. */
-  #closeLane(callback: string, lane: Promise<void>): void {
-    if (this.#lanes.get(callback) === lane) this.#lanes.delete(callback);
-  }
-
-  async #work(callback: string, close: () => void): Promise<void> {
-    while (!this.#isStopped) {
-      const row = this.#table.next(callback, this.#core.clock.now());
-      if (!row) {
-        // Closed synchronously with the empty read: an item stored from here on opens a lane of its own.
-        return close();
-      }
-      await this.#run(row);
+  async #run(item: WorkItem<Queued>): Promise<RunEnd<Queued>> {
+    const { key: id, lane, payload, starts, failures, troubledSince } = item;
+    const callback = lane ?? "";
+    if (!this.#core.hasMethod(callback)) {
+      console.error(`Queue item ${id} is dropped: this.${callback} is not a function`);
+      return { end: "given-up", error: new Error(`this.${callback} is not a function`) };
     }
-  }
-
-  async #run(row: QueueRow): Promise<void> {
-    const now = this.#core.clock.now();
-    const payload = parseJson(row.payload);
-    if (!payload.ok) return this.#discard(row, payload.error);
-    if (!this.#core.hasMethod(row.callback)) {
-      console.error(`Queue item ${row.id} is dropped: this.${row.callback} is not a function`);
-      return this.#bury(row, new Error(`this.${row.callback} is not a function`), 0);
+    const unended = { unendedStarts: starts - 1, unendedSince: troubledSince };
+    if (isGivenUp(unended, this.#core.clock.now(), this.#core.options.fiberRecoveryMaxAgeMs))
+      return { end: "given-up", error: queueErrors.QueueItemGivenUpError(callback, starts - 1) };
+    if (failures > 0) {
+      const { maxAttempts } = { ...this.#core.options.retry, ...payload.retry };
+      this.#core.emit("queue:retry", { callback, id, attempt: failures + 1, maxAttempts });
     }
-    const { fiberRecoveryMaxAgeMs, keepAliveIntervalMs } = this.#core.options;
-    if (isGivenUp({ unendedStarts: row.unended_starts, unendedSince: row.unended_since }, now, fiberRecoveryMaxAgeMs)) {
-      const error = queueErrors.QueueItemGivenUpError(row.callback, row.unended_starts);
-      this.#bury(row, error, row.attempts);
-      return this.#core.report(error);
-    }
-    const starts = row.unended_starts + 1;
-    const restartMs = starts < UNENDED_STARTS_LIMIT ? 0 : restartAtMs(starts, now, keepAliveIntervalMs);
-    this.#table.markStarted(row.seq, now, restartMs);
-    await this.#attempt(row, payload.value);
+    const inContext = this.#contexts.get(id) ?? ((work) => work());
+    const scope = { work: new DurableWork(`queue:${id}`) };
+    const call = () => this.#core.invoke(callback, payload.payload, toItem(item));
+    await inContext(() => outsideTurns(() => runDurably(scope, call)));
+    this.#contexts.delete(id);
+    return SETTLED;
   }
 
-  async #attempt(row: QueueRow, payload: unknown): Promise<void> {
-    const { callback, id } = row;
-    const policy = { ...this.#core.options.retry, ...readRetry(row.retry), firstAttempt: row.attempts + 1 };
-    const item = toItem(row);
-    let attempts = row.attempts;
-    try {
-      await runAttempts(
-        async (attempt) => {
-          if (attempts > 0) {
-            this.#core.emit("queue:retry", { callback, id, attempt, maxAttempts: policy.maxAttempts });
-          }
-          attempts = attempt;
-          const work = new DurableWork(`queue:${id}`);
-          await runDurably({ work }, () => this.#core.invoke(callback, payload, item));
-        },
-        {
-          ...policy,
-          clock: this.#core.clock,
-          ids: this.#core.ids,
-          shouldRetry: (error) => {
-            if (this.#isStopped || !isWorthRetrying(error)) return false;
-            // Durable before the pause: a restart must not hand out the attempts again.
-            this.#table.markAttempted(row.seq);
-            return true;
-          }
-        }
-      );
-    } catch (error) {
-      return this.#failed(row, error, attempts);
-    }
-    if (!this.#isStopped) this.#table.remove(row.seq);
+  #gaveUp(item: WorkItem<Queued>, error: unknown): void {
+    const attempts = this.#work.find(item.key)?.failures ?? 0;
+    this.#failed(item, { error: errorMessage(error), attempts });
+    if (this.#core.hasMethod(item.lane ?? "")) this.#core.background(this.#core.report(error));
   }
 
-  async #failed(row: QueueRow, error: unknown, attempts: number): Promise<void> {
-    if (this.#isStopped) return;
-    if (isInterruption(error)) return this.#stepAside(row);
-    this.#bury(row, error, attempts);
-    await this.#core.report(error);
-  }
-
-  /** The platform's failure, not the item's: as good as a crash, except that those behind it need not wait. */
-  #stepAside(row: QueueRow): void {
-    const now = this.#core.clock.now();
-    const wait = restartAtMs(row.unended_starts + UNENDED_STARTS_LIMIT, now, this.#core.options.keepAliveIntervalMs);
-    this.#table.putAside(row.seq, wait);
-  }
-
-  #bury(row: QueueRow, error: unknown, attempts: number): void {
-    this.#table.bury(row.seq, { error, attempts, nowMs: this.#core.clock.now() });
-    this.#core.emit("queue:error", { callback: row.callback, id: row.id, error: errorMessage(error), attempts });
-  }
-
-  #discard(row: QueueRow, reason: string): void {
-    this.#core.sql.transaction(() => {
-      this.#core.quarantine({ table: "cf_queue", key: row.id, body: row.payload, error: reason });
-      this.#table.remove(row.seq);
-    });
-    const error = `The stored item cannot be read: ${reason}`;
-    this.#core.emit("queue:error", { callback: row.callback, id: row.id, error, attempts: 0 });
+  #failed({ key: id, lane }: Pick<WorkItem<Queued>, "key" | "lane">, end: { error: string; attempts: number }): void {
+    this.#contexts.delete(id);
+    const committed = () => this.#core.emit("queue:error", { callback: lane ?? "", id, ...end });
+    this.#core.sql.afterTransaction({ committed });
   }
 }

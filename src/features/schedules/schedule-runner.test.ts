@@ -108,6 +108,7 @@ describe("a due row", () => {
         ran.push("destroy");
         agent.schedules.stop();
         agent.fibers.stop();
+        agent.queue.stop();
         world.database.exec("DROP TABLE cf_work");
       },
       ping: () => void ran.push("ping")
