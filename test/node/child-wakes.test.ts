@@ -1,13 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Agent } from "../../agent-class/index.ts";
-import { memoryStorage } from "../../host/memory-storage.test-support.ts";
-import { openSchema, tablesOf } from "../../host/schema.ts";
-import { openSql } from "../../host/sql.ts";
-import type { AgentEvent } from "../../observe/events.ts";
-import { createTestHost, everyCrash, type TestHost } from "../../testing/index.ts";
-import { WorkTable } from "../../work/work-table.ts";
-import { CHILD_WAKE, WAKES } from "./child-wakes.ts";
+import { Agent } from "../../src/agent-class/index.ts";
+import { memoryStorage } from "../../src/host/memory-storage.test-support.ts";
+import { openSchema, tablesOf } from "../../src/host/schema.ts";
+import { openSql } from "../../src/host/sql.ts";
+import type { AgentEvent } from "../../src/observe/events.ts";
+import { createTestHost, everyCrash, type TestHost } from "../../src/testing/index.ts";
+import { WorkTable } from "../../src/work/work-table.ts";
+import { CHILD_WAKE, WAKES } from "../../src/agent/tree/child-wakes.ts";
 
 const MINUTE_MS = 60_000;
 
