@@ -1,12 +1,21 @@
 // An adapter of the class's own: what it parses is stored before its webhook is answered, or the webhook is not taken.
 import { afterEach, expect, test, vi } from "vitest";
-import { Think } from "../../src/index.ts";
+import { z } from "zod";
+import { action, Think } from "../../src/index.ts";
 import {
   chatSdkMessenger,
   defaultChatSdkEvent,
   type MessengerDefinition
 } from "../../src/features/messengers/index.ts";
-import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../../src/testing/index.ts";
+import {
+  createScript,
+  createTestHost,
+  reply,
+  scriptedModel,
+  text,
+  toolCall,
+  type Script
+} from "../../src/testing/index.ts";
 import { OwnAdapter } from "./own-adapter.ts";
 
 afterEach(() => {
@@ -20,6 +29,10 @@ let definition: Partial<MessengerDefinition>;
 class Support extends Think {
   override getModel() {
     return scriptedModel(script);
+  }
+  override getActions() {
+    const inputSchema = z.object({ script: z.string() });
+    return { run: action({ description: "Runs.", inputSchema, kind: "durable-pause", execute: () => "done" }) };
   }
   override getMessengers() {
     const capabilities = { canEditMessages: false };
@@ -142,4 +155,28 @@ test("toEvent makes the event; nothing from it is the built-in one; a throw refu
   await plain.send();
   await plain.answered();
   expect(script.calls[0]?.lastUserText).toBe("Hello");
+});
+
+test.each([
+  ["says nothing of files", {}, 0],
+  ["takes files", { supportsAttachments: true }, 1]
+])("a long input is whole before its buttons, with an adapter that %s", async (_what, capabilities, files) => {
+  const input = Array.from({ length: 3_000 }, (_, line) => `line ${line}`).join("\n");
+  const { host, send } = open({
+    capabilities: { canEditMessages: false, ...capabilities },
+    conversation: "self",
+    delivery: { visibleSoftLimit: 3_000 }
+  });
+  script = createScript([reply(toolCall("run", { script: input })), reply(text("Well."))]);
+  const post = vi.spyOn(adapter, "postMessage");
+  await send();
+  await host.idle();
+  await host.advance(400_000);
+  const messages = post.mock.calls.map(([, message]) => JSON.stringify(message));
+  expect(messages.filter((one) => one.includes("run-input.txt"))).toHaveLength(files);
+  const shown = messages.join("\n").replaceAll("\\n", "\n").replaceAll("\\\\", "");
+  const missing = input.split("\n").filter((line) => !shown.includes(`│ ${line}\n`) && !shown.includes(`│ ${line}"`));
+  expect(missing.length).toBe(files === 1 ? 3_000 : 0);
+  expect(messages.at(-1)).toMatch(/Its input is in the (file|\d+ messages) above/);
+  expect(messages.at(-1)).toContain("Approve");
 });

@@ -43,6 +43,7 @@ async function asked(name: string, script: string, { definition = {}, prepare }:
     definition: { conversation: "self", ...definition }
   });
   bot.driver.fake.enforcePace(() => host.now);
+  watchFiles();
   prepare?.(host);
   await host.fetch(bot.driver.says("Clean up"));
   await answered(host, LATER_MS);
@@ -64,6 +65,45 @@ async function presses(host: Host, label: string): Promise<void> {
 
 const HARMLESS = Array.from({ length: 120 }, (_, line) => `echo "step ${line}" > /tmp/log.${line} # *done* <@U7>`);
 const SCRIPT = [...HARMLESS, "rm -rf / --no-preserve-root"].join("\n");
+
+/** Of 200 KB, and as it is printed. */
+const LONG = Array.from(
+  { length: 3_500 },
+  (_, line) => `echo "step ${line}" > /tmp/log.${line} # and what follows it, *done*`
+).join("\n");
+const PRINTED = `script:\n${LONG.split("\n")
+  .map((line) => `│ ${line}`)
+  .join("\n")}`;
+const FILE_CALLS: Record<string, string[]> = { slack: ["files.completeUploadExternal"], telegram: ["sendDocument"] };
+/** A hundred messages of them are not enough. */
+const WITHOUT_FILES = {
+  definition: { capabilities: { supportsAttachments: false }, delivery: { visibleSoftLimit: 500 } }
+};
+
+/** The bytes of the last file that was sent, as text. */
+let sent: string | undefined;
+const sentText = () => sent;
+
+/** Notes what is sent as a file. */
+function watchFiles(): void {
+  sent = undefined;
+  const { fake } = bot.driver;
+  vi.stubGlobal("fetch", async (input: string | Request, init?: RequestInit) => {
+    const body = await bodyText(input, init);
+    const at = body.indexOf("script:\n│");
+    if (at !== -1 && body.includes(PRINTED)) sent = PRINTED;
+    return fake.fetch(input, init);
+  });
+}
+
+function refuseFiles(): void {
+  const { fake } = bot.driver;
+  vi.stubGlobal("fetch", async (input: string | Request, init?: RequestInit) =>
+    /run-input\.txt/.test(`${String(input instanceof Request ? input.url : input)} ${await bodyText(input, init)}`)
+      ? Response.json({ ok: false, error: "refused" }, { status: 400 })
+      : fake.fetch(input, init)
+  );
+}
 
 describe.each(DRIVERS)("$name", ({ name }) => {
   test("every line of a long input is in the chat before the buttons, in order, within the provider's limits", async () => {
@@ -95,8 +135,74 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     expect(buttons()).toEqual(["Approve", "Reject"]);
   });
 
+  test("an input of 200 KB is in the chat whole before the buttons: as a file, or in messages where files are not taken", async () => {
+    const host = await asked(name, LONG);
+    const [withButtons, ...others] = messages().filter((one) => one.buttons.length > 0);
+    expect([withButtons?.buttons, others, bot.driver.fake.tooFast]).toEqual([["Approve", "Reject"], [], []]);
+    expect(withButtons).toEqual(messages().at(-1));
+    expect(messages().filter((one) => one.text === "…")).toEqual([]);
+    const files = messages().flatMap((one) => one.files ?? []);
+    if (name === "teams") {
+      expect(files).toEqual([]);
+      expect(withButtons?.text).toMatch(/Its input is in the \d+ messages above/);
+      expect(LONG.split("\n").filter((line) => !read().includes(`│ ${line}\n`))).toEqual([]);
+    } else {
+      expect(withButtons?.text).toContain(`Its input is in the file above: ${PRINTED.length} characters.`);
+      expect(files.map((file) => file.name)).toEqual(["run-input.txt"]);
+      expect(sentText()).toBe(PRINTED);
+    }
+    await presses(host, "Approve");
+    expect(ran).toEqual([LONG]);
+  });
+
+  test("a long input whose file is refused is in messages, up to a hundred", async () => {
+    await asked(name, LONG.slice(0, 80_000), { prepare: () => refuseFiles() });
+    expect(messages().flatMap((one) => one.files ?? [])).toEqual([]);
+    expect(messages().at(-1)?.text).toMatch(/Its input is in the \d\d messages above/);
+    expect(
+      LONG.slice(0, 79_900)
+        .split("\n")
+        .slice(0, -1)
+        .filter((line) => !read().includes(`│ ${line}\n`))
+    ).toEqual([]);
+    expect(buttons()).toEqual(["Approve", "Reject"]);
+  });
+
+  test("a process that dies between a refused file and its messages takes none of them for the file", async () => {
+    const never = new Promise<Response>(() => undefined);
+    const host = await asked(name, LONG.slice(0, 80_000), {
+      prepare: () => {
+        refuseFiles();
+        interceptParts(3, () => never);
+      }
+    });
+    expect(buttons()).toEqual([]);
+    refuseFiles();
+    await host.restart();
+    await answered(host, LATER_MS);
+    expect(messages().at(-1)?.text).toMatch(/Its input is in the \d\d messages above/);
+    expect(
+      LONG.slice(0, 79_900)
+        .split("\n")
+        .slice(0, -1)
+        .filter((line) => !read().includes(`│ ${line}\n`))
+    ).toEqual([]);
+  });
+
+  test.each(["lost", "unanswered", "silent"] as const)("a %s call costs no file of an input", async (fault) => {
+    const host = await asked(name, LONG, {
+      prepare: () => {
+        const { fake } = bot.driver;
+        for (const call of FILE_CALLS[name] ?? [fake.postCall]) fake.failNext(call, fault);
+      }
+    });
+    await answered(host, LATER_MS);
+    expect(buttons()).toEqual(["Approve", "Reject"]);
+    if (name !== "teams") expect(sentText()).toBe(PRINTED);
+  });
+
   test("an input that is too long for the chat is not shown in parts, and can be rejected only", async () => {
-    const host = await asked(name, "x".repeat(100_000));
+    const host = await asked(name, "x".repeat(100_000), WITHOUT_FILES);
     expect([messages().length, buttons()]).toEqual([2, ["Reject"]]);
     expect(read()).toMatch(/100008 characters, too many for this chat/);
     await presses(host, "Reject");
@@ -141,7 +247,7 @@ describe.each(DRIVERS)("$name", ({ name }) => {
 
   test("a process that dies between the parts goes on with the next one", async () => {
     const never = new Promise<Response>(() => undefined);
-    const host = await asked(name, SCRIPT, { prepare: () => interceptParts(3, () => never) });
+    const host = await asked(name, SCRIPT, { prepare: () => interceptParts(2, () => never) });
     expect(buttons()).toEqual([]);
     vi.stubGlobal("fetch", bot.driver.fake.fetch);
     await host.restart();
@@ -158,9 +264,9 @@ async function bodyText(input: string | Request, init?: RequestInit): Promise<st
 
 /** Of calls with this part of an input, posted or edited. */
 function interceptParts(number: number, answer: () => Promise<Response>): void {
-  const { fake } = bot.driver;
+  const { fetch } = globalThis;
   vi.stubGlobal("fetch", async (input: string | Request, init?: RequestInit) =>
-    (await bodyText(input, init)).includes(`input, ${number} of`) ? answer() : fake.fetch(input, init)
+    (await bodyText(input, init)).includes(`input, ${number} of`) ? answer() : fetch(input, init)
   );
 }
 
@@ -176,7 +282,7 @@ test("a mention in the input of a question calls no user", async () => {
 });
 
 test("a press that claims to approve what was not shown whole decides nothing", async () => {
-  const host = await asked("teams", "x".repeat(100_000));
+  const host = await asked("teams", "x".repeat(100_000), WITHOUT_FILES);
   const teams = bot.driver.fake as FakeTeams;
   const rejecting = bot.driver.presses("Reject");
   const forged = (await rejecting.text()).replace("et-no", APPROVE_ACTION);

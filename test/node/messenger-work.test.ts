@@ -136,6 +136,27 @@ test("a callback of the class that throws is asked again in longer pauses, and t
   expect([prompts().length, texts()]).toEqual([1, ["Well."]]);
 });
 
+test("a message that comes while a question waits to be tried again is the next one: its turn may have begun", async () => {
+  let isDown = true;
+  const host = await openBot("slack", Array(2).fill(reply(text("Well."))), {
+    definition: {
+      conversation: () => {
+        if (isDown) throw new Error("The directory is down.");
+        return { target: "self" };
+      }
+    }
+  });
+  await asks(host, "first");
+  await answered(host, 700);
+  await asks(host, "second");
+  isDown = false;
+  await answered(host, 60_000);
+  expect(prompts().map((prompt) => [prompt.includes("first"), prompt.includes("second")])).toEqual([
+    [true, false],
+    [true, true]
+  ]);
+});
+
 test("a callback that hangs holds up its own chat only, and a restart takes it up", async () => {
   let isHanging = true;
   const host = await openBot("slack", Array(2).fill(reply(text("Well."))), {

@@ -7,7 +7,6 @@ const POLICY = { visibleSoftLimit: 1_800 };
 /** Lines as they would be without the limit of a line. */
 function linesOf(input: object): string[] {
   const shown = showInput(input, POLICY);
-  if ("chars" in shown) throw new Error("It is not shown.");
   const text = "text" in shown ? shown.text : shown.pieces.join("\n");
   return text.replaceAll("\n… ", "").split("\n");
 }
@@ -70,7 +69,7 @@ test("a summary is one line, without hidden characters, of 300 characters at mos
   expect([...showTitle("😀".repeat(500))]).toHaveLength(301);
 });
 
-test("every input is shown whole, in messages that fit, or not at all", () => {
+test("every input is shown whole, in messages that fit or in a file", () => {
   const anyText = fc.oneof(
     fc.string({ unit: "binary", maxLength: 3_000 }),
     fc
@@ -80,7 +79,6 @@ test("every input is shown whole, in messages that fit, or not at all", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ maxLength: 20 }), anyText, { maxKeys: 6 }), (input) => {
       const shown = showInput(input, POLICY);
-      if ("chars" in shown) return;
       const expected = Object.entries(input).flatMap(([name, value]) => {
         const [first = "", ...rest] = linesOf({ [name]: 0 });
         expect(rest).toEqual([]);
@@ -89,6 +87,9 @@ test("every input is shown whole, in messages that fit, or not at all", () => {
         return [label.trimEnd(), ...value.split("\n").map((line) => `│ ${showHidden(line)}`)];
       });
       const text = "text" in shown ? shown.text : shown.pieces.join("\n");
+      if ("file" in shown && shown.file !== undefined) expect(shown.file).toBe(expected.join("\n"));
+      // Too many messages: then it is in the file only.
+      if ("pieces" in shown && shown.pieces.length === 0) return;
       // A line that goes on is the only one that begins with this mark.
       expect(text.replaceAll("\n… ", "")).toBe(expected.join("\n"));
       for (const piece of "pieces" in shown ? shown.pieces : []) {
@@ -100,8 +101,13 @@ test("every input is shown whole, in messages that fit, or not at all", () => {
   );
 });
 
-test("an input of more than twenty messages is not shown in parts", () => {
-  expect(showInput({ text: "x".repeat(31_500) }, POLICY)).toMatchObject({ pieces: { length: 20 } });
-  expect(showInput({ text: "x".repeat(32_500) }, POLICY)).toEqual({ chars: 32_506 });
-  expect(showInput({ text: "\n".repeat(2_000) }, POLICY)).toMatchObject({ chars: 6_008 });
+test("an input of more than twenty messages is a file, or a hundred messages at most", () => {
+  const shown = (text: string) => {
+    const { pieces, file } = { pieces: [], file: undefined, ...showInput({ text }, POLICY) };
+    return [pieces.length, file];
+  };
+  expect(shown("x".repeat(31_500))).toEqual([20, undefined]);
+  expect(shown("x".repeat(32_500))).toEqual([21, `text: ${"x".repeat(32_500)}`]);
+  expect(shown("\n".repeat(2_000))).toEqual([26, `text:${"\n│ ".repeat(2_001)}`]);
+  expect(shown("x".repeat(200_000))).toEqual([0, `text: ${"x".repeat(200_000)}`]);
 });

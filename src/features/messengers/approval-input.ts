@@ -1,14 +1,17 @@
 // The input of a question as a human reads it before the decision: all of it, letter by letter. Nothing in it is hidden,
-// changes the order of what is read, or passes for a field that is not there. A short input is part of the question; a longer
-// one is in messages of its own before it; one that is too long for a chat is not shown in parts. Pure.
+// changes the order of what is read, or passes for a field that is not there. A short input is part of the question, a longer
+// one is in messages of its own before it, and a long one is a file before it, or more messages where files are not taken.
+// None is shown in part. Pure.
 import type { MessengerDeliveryPolicy } from "./definition.ts";
 import { DEFAULT_LIMIT } from "./delivery-policy.ts";
 
 /** The most that an input beside the buttons may weigh. */
 const MAX_INLINE_WEIGHT = 1_000;
-/** Messages of one input: a human does not read more before a decision in a chat, and no chat takes it faster. */
+/** Messages of an input, rather than a file: a human does not read more of them before a decision. */
 const MAX_MESSAGES = 20;
-/** The most that a message may weigh: it fits the text of every provider's card. */
+/** Messages of an input where files are not taken: no chat takes more in a few minutes. */
+const MAX_MESSAGES_WITHOUT_FILES = 100;
+/** The most that a message may weigh, unless the policy says otherwise: it fits the text of every provider's card. */
 const MAX_MESSAGE_WEIGHT = 3_000;
 /** Weight that is kept free for a message's heading. */
 const HEADING_WEIGHT = 100;
@@ -22,21 +25,26 @@ const NEXT_LINE = "│ ";
 /** The mark of the rest of a line that is too long for one. */
 const SAME_LINE = "… ";
 
-/** An input that is in the question, in messages before it, or nowhere; then its length in characters. */
+/**
+ * An input that is part of the question, or in messages before it: `pieces`, none if they are too many. `file` is set if it
+ * should rather be a file.
+ */
 export type ShownInput =
-  { readonly text: string } | { readonly pieces: readonly string[] } | { readonly chars: number };
+  { readonly text: string } | { readonly pieces: readonly string[]; readonly file?: string | undefined };
 
 /** Chooses how an input is shown. */
-export function showInput(input: object, { visibleSoftLimit = DEFAULT_LIMIT }: MessengerDeliveryPolicy): ShownInput {
+export function showInput(input: object, policy: MessengerDeliveryPolicy): ShownInput {
+  const { visibleSoftLimit = DEFAULT_LIMIT, cardLimit = MAX_MESSAGE_WEIGHT } = policy;
   const lines = Object.entries(input).flatMap(([name, value]) => printField(name, value));
   const text = lines.join("\n");
   if (weightOf(text) <= MAX_INLINE_WEIGHT) return { text };
-  const limit = Math.min(visibleSoftLimit, MAX_MESSAGE_WEIGHT) - HEADING_WEIGHT;
+  const limit = Math.min(visibleSoftLimit, cardLimit) - HEADING_WEIGHT;
   // Each character weighs one at least: what is too long is not cut into lines first.
-  if (text.length > limit * MAX_MESSAGES) return { chars: text.length };
+  if (text.length > limit * MAX_MESSAGES_WITHOUT_FILES) return { pieces: [], file: text };
   const wrapped = lines.flatMap((line) => wrap(line, Math.min(limit, MAX_LINE_WEIGHT)));
   const pieces = pack(wrapped, limit);
-  return pieces.length > MAX_MESSAGES ? { chars: text.length } : { pieces };
+  if (pieces.length <= MAX_MESSAGES) return { pieces };
+  return { pieces: pieces.length > MAX_MESSAGES_WITHOUT_FILES ? [] : pieces, file: text };
 }
 
 /** Shows the name that the class, or the model, gives an action, in one line. The whole input is shown beside it. */

@@ -10,13 +10,15 @@ import {
   APPROVE_ACTION,
   approvalCard,
   inputCard,
+  inputFile,
   printDecided,
   questionKey,
   type PostedApproval,
+  type ShownQuestion,
   type AskedApprovals
 } from "./approvals.ts";
-import { showInput } from "./approval-input.ts";
-import type { MessengerDeliveryPolicy } from "./definition.ts";
+import { showInput, type ShownInput } from "./approval-input.ts";
+import type { NormalizedMessenger } from "./definition.ts";
 import type { Delivery } from "./delivery.ts";
 import type { MessengerAction } from "./event.ts";
 import { toHex } from "../../util/hex.ts";
@@ -38,6 +40,11 @@ export interface DecidingTarget {
 }
 
 type Asking = MessengerReply & { readonly job: AskJob };
+interface Showing {
+  readonly delivery: Delivery;
+  readonly messenger: NormalizedMessenger;
+}
+
 type Pressing = MessengerReply & { readonly job: PressJob };
 
 const NOT_READABLE =
@@ -68,24 +75,41 @@ export class ApprovalQuestions {
   }
 
   /** Shows the input, all of it, and then the buttons. */
-  async show({ job: { token } }: Asking, delivery: Delivery, policy: MessengerDeliveryPolicy): Promise<ReplyEnd> {
+  async show({ job: { token } }: Asking, delivery: Delivery, messenger: NormalizedMessenger): Promise<ReplyEnd> {
     const asked = this.#approvals.find(token);
     // Its time is over.
     if (!asked) return SETTLED;
-    const { approval } = asked;
-    const input = showInput(approval.descriptor.input, policy);
-    const pieces = "pieces" in input ? input.pieces : [];
-    let { isWhole = "text" in input, buttonsAt = 0 } = asked.shown ?? {};
-    if (!asked.shown && pieces.length > 0) {
-      isWhole = await delivery.sayAll(pieces.map((_, index) => ({ card: inputCard(approval, pieces, index) })));
-      buttonsAt = delivery.posts.length;
-      // Before any button: a press finds what the human could read.
-      this.#approvals.noteShown(token, { isWhole, buttonsAt });
-    }
-    const note = isWhole || "chars" in input ? input : "not shown completely";
-    await delivery.say({ card: approvalCard(approval, token, note) }, buttonsAt);
+    const input = showInput(asked.approval.descriptor.input, messenger.delivery);
+    const shown = await this.#showInput(asked, input, { delivery, messenger });
+    const { buttonsAt = 0 } = shown;
+    await delivery.say({ card: approvalCard(asked, input, shown) }, buttonsAt);
     const { id: messageId } = delivery.posts[buttonsAt] ?? {};
-    return { ...SETTLED, also: () => this.#approvals.noteShown(token, { isWhole, buttonsAt, messageId }) };
+    return { ...SETTLED, also: () => this.#approvals.noteShown(token, { ...shown, messageId }) };
+  }
+
+  /** Shows what of the input is not part of the question, and notes it before any button: a press finds what could be read. */
+  async #showInput(asked: PostedApproval, input: ShownInput, { delivery, messenger }: Showing): Promise<ShownQuestion> {
+    const { token, approval, shown } = asked;
+    if (shown?.buttonsAt !== undefined) return shown;
+    if ("text" in input) return { isWhole: true, buttonsAt: 0 };
+    const note = (as: "file" | "messages", more: ShownQuestion): ShownQuestion => {
+      const noted = { as, ...more };
+      this.#approvals.noteShown(token, noted);
+      return noted;
+    };
+    const { pieces, file } = input;
+    if (file !== undefined && shown?.as !== "messages") {
+      // An adapter that says nothing of files may leave them out, and approve what was not shown.
+      const takesFiles = messenger.capabilities.supportsAttachments === true;
+      if (takesFiles && (await delivery.sayAll([inputFile(approval, file)])))
+        return note("file", { isWhole: true, buttonsAt: delivery.posts.length });
+      // A restart must not take the first of the messages for the file.
+      note("messages", {});
+    }
+    const isWhole =
+      pieces.length > 0 &&
+      (await delivery.sayAll(pieces.map((_, index) => ({ card: inputCard(approval, pieces, index) }))));
+    return note("messages", { isWhole, buttonsAt: delivery.posts.length });
   }
 
   /** Finds the message with the buttons. Undefined: it is not in the chat. */

@@ -5,7 +5,7 @@ import type { Clock } from "../../host/ports.ts";
 import { addColumns, TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
 import type { AgentPath } from "../../host/path.ts";
-import type { ChatCard } from "./chat-adapter.ts";
+import type { ChatCard, ChatPostable } from "./chat-adapter.ts";
 import { showTitle, type ShownInput } from "./approval-input.ts";
 
 export const APPROVE_ACTION = "et-yes";
@@ -31,7 +31,9 @@ export const ASKED_TABLES: readonly TableDefinition[] = [
 export interface ShownQuestion {
   /** Whether all of the input is in the chat: only then it can be approved there. Earlier versions did not store it. */
   readonly isWhole?: boolean;
-  /** The number of the reply's message that has the buttons. */
+  /** In what its input is, outside of it. */
+  readonly as?: "file" | "messages";
+  /** The number of the reply's message that has the buttons, as soon as what comes before it is in the chat. */
   readonly buttonsAt?: number;
   /** The provider's id of that message, when it is known. */
   readonly messageId?: string | null;
@@ -147,16 +149,11 @@ export function questionKey({ executionId, inputHash = "" }: PendingApproval): s
 }
 
 /** Makes the question. It has the button to approve only where all of the input is in the chat. */
-export function approvalCard(
-  { descriptor }: PendingApproval,
-  token: string,
-  input: ShownInput | "not shown completely"
-): ChatCard {
-  const { summary, risk } = descriptor;
-  const isWhole = typeof input === "object" && !("chars" in input);
+export function approvalCard({ token, approval }: PostedApproval, input: ShownInput, shown: ShownQuestion): ChatCard {
+  const { summary, risk } = approval.descriptor;
   const approve = { type: "button", id: APPROVE_ACTION, label: "Approve", style: "primary", value: token };
   const reject = { type: "button", id: REJECT_ACTION, label: "Reject", style: "danger", value: token };
-  const text = describeInput(input);
+  const text = describeInput(input, shown);
   return {
     type: "card",
     title: showTitle(summary),
@@ -164,16 +161,19 @@ export function approvalCard(
       ...(risk ? [{ type: "text", content: `Risk: ${risk}`, style: "plain" }] : []),
       // Marks in what the model wrote must not look like a part of the question.
       ...(text === "" ? [] : [{ type: "text", content: text, style: "plain" }]),
-      { type: "actions", children: isWhole ? [approve, reject] : [reject] }
+      { type: "actions", children: shown.isWhole ? [approve, reject] : [reject] }
     ]
   };
 }
 
-function describeInput(input: ShownInput | "not shown completely"): string {
-  if (typeof input === "string") return `Its input could not be shown here completely. ${APPROVE_ELSEWHERE}`;
+function describeInput(input: ShownInput, { isWhole, as }: ShownQuestion): string {
   if ("text" in input) return input.text;
-  if ("chars" in input) return `Its input has ${input.chars} characters, too many for this chat. ${APPROVE_ELSEWHERE}`;
-  const { length } = input.pieces;
+  const { pieces, file } = input;
+  const { length } = pieces;
+  if (!isWhole && file !== undefined && length === 0)
+    return `Its input has ${file.length} characters, too many for this chat. ${APPROVE_ELSEWHERE}`;
+  if (!isWhole) return `Its input could not be shown here completely. ${APPROVE_ELSEWHERE}`;
+  if (as === "file") return `Its input is in the file above: ${file?.length} characters.`;
   return `Its input is in the ${length === 1 ? "message" : `${length} messages`} above.`;
 }
 
@@ -183,6 +183,14 @@ const APPROVE_ELSEWHERE = "Here it can only be rejected: approve it where all of
 export function inputCard({ descriptor }: PendingApproval, pieces: readonly string[], index: number): ChatCard {
   const title = `${showTitle(descriptor.action)}: input, ${index + 1} of ${pieces.length}`;
   return { type: "card", title, children: [{ type: "text", content: pieces[index] ?? "", style: "plain" }] };
+}
+
+/** Makes the file before the question, with all of the input. */
+export function inputFile({ descriptor }: PendingApproval, text: string): ChatPostable {
+  const filename = `${descriptor.action.replaceAll(/[^\w-]+/g, "-").slice(0, 60)}-input.txt`;
+  // Encoded into a buffer of its own.
+  const data = new TextEncoder().encode(text).buffer as ArrayBuffer;
+  return { markdown: "", files: [{ data, filename, mimeType: "text/plain" }] };
 }
 
 /** Makes the text that replaces a decided question and its buttons. */

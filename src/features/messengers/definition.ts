@@ -26,6 +26,8 @@ export interface MessengerDeliveryPolicy extends ChannelDeliveryPolicy {
   readonly followupLimit?: number;
   /** The most that a message may weigh as it is sent: some characters are sent as two. */
   readonly weight?: SplitLimits["weight"];
+  /** The most characters of text in a card (default 3,000): a long input is shown in that many at a time. */
+  readonly cardLimit?: number;
   /** The time between two edits of one message while it grows. */
   readonly editIntervalMs?: (event: { readonly isDirectMessage: boolean }) => number;
   /** How many messages may be posted and edited in one chat: at the limit the next one waits. */

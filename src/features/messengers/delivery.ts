@@ -152,12 +152,14 @@ export class Delivery {
     else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
   }
 
-  /** Posts a card, once; or the text in its place, where the provider refuses it. */
+  /** Posts a card or a file, once; or the text in its place, where the provider refuses it. */
   async say(message: ChatPostable, index = 0): Promise<void> {
     const post = this.#posts[index];
     try {
-      if (typeof post?.id === "string") await this.#edit(index, message, true);
-      else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
+      if (typeof post?.id === "string") {
+        // A file that is there is whole.
+        if (!hasFiles(message)) await this.#edit(index, message, true);
+      } else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
     } catch (error) {
       const text = fallbackOf(message);
       if (text === undefined || !(error instanceof GivenUpError)) throw error;
@@ -252,8 +254,8 @@ export class Delivery {
 
   /** Posts a message. False: only its beginning is there; the next edit has the rest. */
   async #add(index: number, message: ChatPostable, isFinal: boolean): Promise<boolean> {
-    // A provider that never says what it did is not sent one beginning after the other.
-    if (!this.#canEdit || (this.#posts[index]?.lost ?? 0) >= MAX_LOST) {
+    // A file has no beginning. A provider that never says what it did is not sent one beginning after the other.
+    if (!this.#canEdit || hasFiles(message) || (this.#posts[index]?.lost ?? 0) >= MAX_LOST) {
       await this.#place(index, message, isFinal);
       return true;
     }
@@ -390,6 +392,10 @@ function beginningOf(message: ChatPostable): string {
   const words = head.slice(0, head.lastIndexOf(" "));
   // The marks of a code block or a link that is cut would show as marks.
   return words.trim() === "" || /[`[\]<>|*_]/.test(words) ? PENDING : `${words.trimEnd()} ${PENDING}`;
+}
+
+function hasFiles(message: ChatPostable): boolean {
+  return typeof message === "object" && "markdown" in message && (message.files?.length ?? 0) > 0;
 }
 
 function fallbackOf(message: ChatPostable): string | undefined {

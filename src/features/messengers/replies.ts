@@ -102,7 +102,7 @@ export class Replies implements ReplyHandler {
       case "say":
         return this.#say(reply, intake, job.message);
       case "ask":
-        return this.#questions.show({ ...reply, job }, await this.#open(reply, intake), intake.messenger.delivery);
+        return this.#questions.show({ ...reply, job }, await this.#open(reply, intake), intake.messenger);
       case "upload":
         return this.#upload(reply, intake, job.file);
       case "change":

@@ -9,6 +9,8 @@ import { teamsTokenVerifier } from "./teams/token.ts";
 /** Checked with Microsoft's documentation in November 2026: about 100 KB in a message, seven calls a second. */
 const FIRST_CHARS = 20_000;
 const FOLLOWUP_CHARS = 24_000;
+/** Of plain text in a card: in lines of a few characters it is 80 KB. */
+const CARD_CHARS = 8_000;
 const EDIT_MS = 1_000;
 const PACE: readonly MessengerPace[] = [
   { calls: 7, perMs: 1_100 },
@@ -64,6 +66,7 @@ export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,
+      cardLimit: CARD_CHARS,
       editIntervalMs: () => EDIT_MS,
       pace: PACE,
       typingIntervalMs: TYPING_MS
