@@ -4,26 +4,54 @@
 import type { ModelMessage } from "ai";
 import type { RecordedGrant } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
-import type { ChatDecision, EarlierApproval } from "../turn/hooks.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
+import type { Result } from "../util/result.ts";
 import type { CarriesFeature, Feature } from "./feature.ts";
 
 /** What `getActions()` returns; undefined: left out. */
 export type ActionSet = Record<string, CarriesFeature<ActionsFeature> | undefined>;
 
-/** What waits for humans, of one feature. */
+/** A question to a human as its source keeps it: what is shown of it, and what only the agent uses. */
+export interface Question extends PendingApproval {
+  readonly inputHash: string;
+  /** Of the answer that holds the call; "": it is in none. */
+  readonly messageId: string;
+  /** Of the turn that parked it; everything for what was not parked. */
+  readonly grant: ActionGrant;
+}
+
+/** Which question a decision is about. */
+export type FoundQuestion =
+  | { readonly is: "waiting" | "decided"; readonly question: Question }
+  | { readonly is: "unknown" }
+  /** `question`: `error` and `more` are told only to a caller who may decide over it. */
+  | { readonly is: "refused"; readonly error: string; readonly question?: Question; readonly more?: object };
+
+/**
+ * What asks humans: parked actions, executed code, workflows. Who may decide, which decision is the first one and what is
+ * recorded of it is the same for all of them; a source stores its questions, and does what was decided.
+ */
 export interface ApprovalSource {
   /** Whether anything has waited, or can. */
   readonly isInUse: boolean;
   /** Listed behind the others. */
   readonly isLast?: true;
-  /** While what waited before a restart is made known again; undefined: there is nothing to wait for. */
-  restored?(): Promise<void> | undefined;
   /** Whether an id is one of its own, of whatever state. */
   owns(executionId: string): boolean;
-  pendingApprovals(executionId?: string): PendingApproval[];
-  /** Never throws for what a caller can do wrong: answers `{ status: "error" }`. */
-  decide(executionId: string, decision: Decision): Promise<ActionOutput>;
+  /** Lists those that wait. */
+  questions(executionId?: string): Question[];
+  /** Finds the question that a decision is about. */
+  find(executionId: string, decision: Decision): MaybePromise<FoundQuestion>;
+  /** Says what becomes of a changed input, by the schema of what would run with it. Absent: it cannot be changed. */
+  checkInput?(question: Question, input: unknown): MaybePromise<Result<unknown, unknown>>;
+  /** Resolves when nothing is at work that may decide the question in between. */
+  idle?(executionId: string): Promise<void>;
+  /** Writes the decision and what it changes, with `record` in the same transaction. False: another decision was first. */
+  take(question: Question, decision: Decision, record: () => void): boolean;
+  /** Does what was decided. Never throws for what a caller can do wrong: answers `{ status: "error" }`. */
+  carryOut(question: Question, decision: Decision): Promise<ActionOutput>;
+  /** What the decision before came to, for one who sends it again. */
+  outcomeOf(question: Question): MaybePromise<ActionOutput>;
 }
 
 /** What the class asks of the feature that `getActions()` brings. */
@@ -248,16 +276,4 @@ export interface Approver {
   readonly id: string;
   /** Whether the server knows that it is so: never by what a client sent. */
   readonly verified: boolean;
-}
-
-/** Decisions over calls that were asked about in the chat: who may take them, and what is kept of them. */
-export interface DecisionCheck {
-  /** The name that is recorded: the client's own word, or what the server knows. */
-  approver(given: string | undefined): string | undefined;
-  /** Why the caller may not decide this; undefined when it may. Never throws. */
-  refusal(asked: ChatDecision): MaybePromise<string | undefined>;
-  /** Keeps a decision. Part of the transaction that applies it. */
-  record(decided: ChatDecision): void;
-  /** What is known of an earlier decision over the call. */
-  earlier(again: ChatDecision): EarlierApproval | undefined;
 }

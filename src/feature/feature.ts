@@ -16,16 +16,10 @@ import type {
   TruncateOptions
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
-import type { AssembledTurn, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
+import type { AssembledTurn, CutOffCall, FinalAnswer, TurnHooks } from "../turn/hooks.ts";
 import type { RecordedGrant, TurnView, TurnOutcome } from "../turn/turn.ts";
 import { isObject, type Json } from "../util/json.ts";
-import type {
-  ActionLedgerEntry,
-  ApprovalSource,
-  DecisionCheck,
-  ListLedgerOptions,
-  ReplyAttachment
-} from "./approval-contract.ts";
+import type { ActionLedgerEntry, ApprovalSource, ListLedgerOptions, ReplyAttachment } from "./approval-contract.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { Connection } from "../host/connection.ts";
 import type { AgentPathStep } from "../host/path.ts";
@@ -81,6 +75,8 @@ export interface Feature {
   readonly calls?: CallOwner;
   /** What waits for humans. */
   readonly approvals?: ApprovalSource;
+  /** While what waited before a restart is made known again; undefined: there is nothing to wait for. */
+  approvalsRestored?(): Promise<void> | undefined;
   /**
    * A value of the class that carries this feature, such as a tool. Each is given once per start. Only tools that execute code
    * have something of their own to give. It is no role: the value names the feature that it is for, and a role is looked up
@@ -159,8 +155,8 @@ export interface Roles {
   readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
   /** What stays known of actions, newest first. */
   readonly actionLedger: (options: ListLedgerOptions) => readonly ActionLedgerEntry[];
-  /** Who may decide over a call that waits for approval in the chat, and under which name. */
-  readonly decisions: DecisionCheck;
+  /** Decides over calls that wait for approval in the chat. */
+  readonly decideCall: NonNullable<TurnHooks["decideCall"]>;
   /** Accepts turns that run later, and keeps what stays known of them. */
   readonly submissions: SubmissionsRole;
   /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */

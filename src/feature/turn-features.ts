@@ -2,8 +2,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { CallOutcome } from "../journal/records.ts";
 import { asMessagePart, isToolPart, toolNameOf, type TruncateOptions } from "../model/index.ts";
-import type { CutOffCall, FinalAnswer } from "../turn/hooks.ts";
-import type { DecisionCheck } from "./approval-contract.ts";
+import type { CutOffCall, FinalAnswer, TurnHooks } from "../turn/hooks.ts";
 import type { TurnView, TurnOutcome } from "../turn/turn.ts";
 import { canonicalJson } from "../util/json.ts";
 import type { TurnArchive } from "../journal/history.ts";
@@ -175,7 +174,7 @@ export class TurnFeatures {
   }
 
   /** Without it no person is named, and every caller may decide. */
-  get approvalDecisions(): DecisionCheck | undefined {
-    return this.#features.role("decisions");
+  get decideCall(): TurnHooks["decideCall"] {
+    return this.#features.role("decideCall");
   }
 }

@@ -21,21 +21,12 @@ import {
   type ToolDecision
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
-import type {
-  ChatDecision,
-  EarlierApproval,
-  AssembledTurn,
-  CutOffCall,
-  FailureContext,
-  FileRefusal,
-  FinalAnswer,
-  TurnHooks
-} from "../turn/hooks.ts";
+import type { AssembledTurn, CutOffCall, FailureContext, FileRefusal, FinalAnswer, TurnHooks } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import { isContinuation, type TurnOutcome, type TurnView } from "../turn/turn.ts";
 import { cutErrorText, errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
-import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
+import { isThenable } from "../util/maybe-promise.ts";
 import type { Assembly } from "./assemble.ts";
 import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "../model/failure-classifier.ts";
 import { FailureLog, isDevelopment } from "./failure-log.ts";
@@ -221,20 +212,8 @@ export class UserTurnHooks implements TurnHooks {
     return this.#host.turnFeatures.lateOutcome(turn, call);
   }
 
-  approver(given: string | undefined): string | undefined {
-    return this.#host.turnFeatures.approvalDecisions?.approver(given);
-  }
-
-  authorizeApproval(asked: ChatDecision): MaybePromise<string | undefined> {
-    return this.#host.turnFeatures.approvalDecisions?.refusal(asked);
-  }
-
-  recordApproval(decided: ChatDecision): void {
-    this.#host.turnFeatures.approvalDecisions?.record(decided);
-  }
-
-  earlierApproval(again: ChatDecision): EarlierApproval | undefined {
-    return this.#host.turnFeatures.approvalDecisions?.earlier(again);
+  get decideCall(): TurnHooks["decideCall"] {
+    return this.#host.turnFeatures.decideCall;
   }
 
   toolKind(toolName: string): "server" | "client" | undefined {

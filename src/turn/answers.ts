@@ -7,12 +7,12 @@ import type { ApprovalAnswered, CallOutcome, CallSettled, RecordedClientTool } f
 import { toolNameOf, type ToolPart } from "../model/index.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
-import { whenDone, type MaybePromise } from "../util/maybe-promise.ts";
+import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { Admission } from "./admit.ts";
 import { toolPartOf } from "./tool-calls.ts";
 import type { TurnEngine } from "./engine.ts";
 import { ToolAnswerError } from "./errors.ts";
-import type { ChatDecision } from "./hooks.ts";
+import type { ChatDecision, TakenDecision } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
 import { isHalfAnswered, withApproval, withToolResult, type Answered } from "./tool-answer.ts";
 import { viewWithoutAdmission, type TurnView } from "./turn.ts";
@@ -40,21 +40,11 @@ export interface ToolResultAnswer {
   readonly origin?: unknown;
 }
 
-export interface ApprovalAnswer {
+/** `reason` is shown to the model; a name that the class knows takes the place of `by`. */
+export interface ApprovalAnswer extends Omit<ChatDecision, "part" | "message"> {
   readonly toolCallId: string;
-  readonly approved: boolean;
   readonly autoContinue: boolean;
-  /** Shown to the model with the decision. */
-  readonly reason?: string;
-  /** The name that came with the decision; one that the class knows takes its place. */
-  readonly by?: string;
   readonly origin?: unknown;
-}
-
-/** A decision, with the name that is recorded. */
-interface GivenDecision extends Pick<ApprovalAnswer, "toolCallId" | "approved"> {
-  readonly decidedBy: string | undefined;
-  readonly reason: string | undefined;
 }
 
 /** What is recorded of an answer; when and to which turn is known where it is applied. */
@@ -63,13 +53,12 @@ type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, 
 /** One answer, as it is applied to whatever message holds the call. */
 interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin"> {
   readonly why: "tool-result" | "approval";
-  /** What it decides over a call that waits for approval. */
-  readonly decision: Omit<GivenDecision, "toolCallId">;
+  readonly taken: TakenDecision;
   /** `isStored`: the message is not being streamed. */
   change(message: UIMessage, isStored: boolean): Answered;
   record(answered: UIMessage): AnswerRecord;
   /** Part of the same state change. */
-  taken?(): void;
+  applied?(): void;
 }
 
 export class Answers {
@@ -85,25 +74,28 @@ export class Answers {
 
   /** An error for a call that waits for approval is a rejection of it. */
   answerTool(answer: ToolResultAnswer): MaybePromise<AnswerOutcome> {
-    const { toolCallId, errorText } = answer;
-    if (errorText === undefined) return this.#takeResult(answer);
-    const part = this.#heldPart(toolCallId);
+    const { toolCallId, errorText: reason } = answer;
+    const asked = reason === undefined ? undefined : this.#asked(toolCallId);
     // Of any other call a client's error is no decision.
-    const decidedBy = part?.state === "approval-requested" ? this.#store.init.hooks.approver?.(undefined) : undefined;
-    const decision = { toolCallId, approved: false, decidedBy, reason: errorText };
-    return whenDone(this.#refusal(decision), (refused) => refused ?? this.#takeResult(answer, decidedBy));
+    if (asked?.part.state !== "approval-requested") return this.#takeResult(answer, {});
+    return this.#decide({ ...asked, approved: false, reason }, (taken) => this.#takeResult(answer, taken));
   }
 
   answerApproval(answer: ApprovalAnswer): MaybePromise<AnswerOutcome> {
-    const { toolCallId, approved, by, reason } = answer;
-    const decidedBy = this.#store.init.hooks.approver?.(by);
-    const refusal = this.#refusal({ toolCallId, approved, decidedBy, reason });
-    return whenDone(refusal, (refused) => refused ?? this.#takeApproval(answer, decidedBy));
+    const { toolCallId, ...given } = answer;
+    const asked = this.#asked(toolCallId);
+    if (!asked) return { changed: false, refused: new ToolAnswerError("not-open") };
+    return this.#decide({ ...given, ...asked }, (taken) => this.#takeApproval(answer, taken));
+  }
+
+  #decide(decision: ChatDecision, take: (taken: TakenDecision) => AnswerOutcome): MaybePromise<AnswerOutcome> {
+    const { decideCall } = this.#store.init.hooks;
+    return decideCall ? decideCall(decision, take) : take({});
   }
 
   #takeResult(
     { toolCallId, output, errorText, clientTools, ...answer }: ToolResultAnswer,
-    decidedBy?: string
+    taken: TakenDecision
   ): AnswerOutcome {
     const result = { toolCallId, output, errorText };
     const outcome: CallOutcome =
@@ -112,11 +104,11 @@ export class Answers {
       toolCallId,
       ...answer,
       why: "tool-result",
-      decision: { approved: false, decidedBy, reason: errorText },
+      taken,
       change: (message, isStored) => withToolResult(message, result, (part) => this.#isClients(part, isStored)),
       record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome }),
       // The continuation that this answer may start takes the tools along.
-      taken: () => clientTools && this.#turns.rememberClient({ tools: clientTools })
+      applied: () => clientTools && this.#turns.rememberClient({ tools: clientTools })
     });
     if (!answered.changed) return answered;
     const part = toolPartOf(answered.message, toolCallId);
@@ -126,14 +118,14 @@ export class Answers {
   }
 
   #takeApproval(
-    { toolCallId, approved, reason, by: _, ...answer }: ApprovalAnswer,
-    decidedBy: string | undefined
+    { toolCallId, approved, reason, autoContinue, origin }: ApprovalAnswer,
+    taken: TakenDecision
   ): AnswerOutcome {
+    const { by: decidedBy } = taken;
     const answered = this.#answer({
-      toolCallId,
-      ...answer,
+      ...{ toolCallId, autoContinue, origin },
       why: "approval",
-      decision: { approved, decidedBy, reason },
+      taken,
       change: (message) => withApproval(message, toolCallId, { approved, ...(reason !== undefined && { reason }) }),
       record: (message) => ({
         type: "approval-answered",
@@ -144,34 +136,10 @@ export class Answers {
         ...(decidedBy !== undefined && { decidedBy })
       })
     });
-    if (!answered.changed) return this.#decidedBefore({ toolCallId, approved, decidedBy, reason }, answered);
+    if (!answered.changed) return answered;
     this.#store.init.emit("tool:approval", { toolCallId, approved });
     this.continueIfReady();
     return answered;
-  }
-
-  /** A decision that is sent again is the same decision; the sender of another one gets to know which won. */
-  #decidedBefore(decision: GivenDecision, answered: AnswerOutcome & { changed: false }): AnswerOutcome {
-    const { message, refused } = answered;
-    const asked = message && chatDecision(message, decision);
-    const earlier = asked && this.#store.init.hooks.earlierApproval?.(asked);
-    if (earlier?.isSame) return { changed: false, message };
-    const told = earlier && `This call does not wait for a decision any more: ${earlier.told}. Nothing was changed.`;
-    return told === undefined && refused
-      ? answered
-      : { changed: false, refused: new ToolAnswerError("not-open", told), ...(message && { message }) };
-  }
-
-  /** What the class says of a decision over a call that waits for one. Whatever else is answered, is not its to decide. */
-  #refusal(decision: GivenDecision): MaybePromise<AnswerOutcome | undefined> {
-    const message = this.#holder(decision.toolCallId)?.message;
-    const asked = message && chatDecision(message, decision);
-    if (asked?.part.state !== "approval-requested") return undefined;
-    return whenDone(this.#store.init.hooks.authorizeApproval?.(asked), (refusal) =>
-      refusal === undefined
-        ? undefined
-        : { changed: false, refused: new ToolAnswerError("not-allowed", refusal), message }
-    );
   }
 
   /** The continuation that starts next; also one whose other calls still wait, while nothing came after its answer. */
@@ -255,42 +223,38 @@ export class Answers {
     return this.#store.init.conversation.transaction(() => {
       const answered = this.#apply(answer);
       if (!answered.changed) return answered;
-      answer.taken?.();
+      answer.applied?.();
+      answer.taken.record?.();
       if (answer.autoContinue) this.#arm(answered.message.id, answer.origin);
       return answered;
     });
   }
 
   /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
-  #apply({ toolCallId, change, record, why, decision, origin }: Applied): AnswerOutcome {
+  #apply({ toolCallId, change, record, why, taken, origin }: Applied): AnswerOutcome {
     const { init } = this.#store;
     const { message, streamed } = this.#holder(toolCallId) ?? {};
     const answered = message && change(message, streamed === undefined);
     const by = origin === undefined ? "code" : "client";
     if (!message || !answered) return { changed: false };
     if ("refused" in answered) return { changed: false, refused: new ToolAnswerError(answered.refused), message };
-    const asked = chatDecision(message, { toolCallId, ...decision });
-    if (asked?.part.state === "approval-requested") init.hooks.recordApproval?.(asked);
     if (streamed) {
       const { turnId } = streamed.turn.admitted;
       init.journal.writer.append([{ ...record(answered), turnId, at: this.#store.now() }]);
       streamed.stream.replace(answered);
     } else {
-      init.transcript.update(answered, {
-        by,
-        change: "answer-placed",
-        why,
-        callId: toolCallId,
-        decidedBy: decision.decidedBy
-      });
+      const { by: decidedBy } = taken;
+      init.transcript.update(answered, { by, change: "answer-placed", why, callId: toolCallId, decidedBy });
     }
     init.conversation.afterCommit(() => this.#store.listeners.messageUpdated(answered));
     return { changed: true, message: answered };
   }
 
-  #heldPart(toolCallId: string): ToolPart | undefined {
+  /** The call, and the answer that holds it. */
+  #asked(toolCallId: string): Pick<ChatDecision, "part" | "message"> | undefined {
     const message = this.#holder(toolCallId)?.message;
-    return message && toolPartOf(message, toolCallId);
+    const part = message && toolPartOf(message, toolCallId);
+    return part && { part, message };
   }
 
   /** The message with the call; `streamed`: the turn that is writing it. */
@@ -325,13 +289,4 @@ export class Answers {
     for (const requestId of this.#origins.keys()) if (!known.has(requestId)) this.#origins.delete(requestId);
     this.#origins.set(armed.requestId, origin);
   }
-}
-
-/** Undefined: the message does not hold the call. */
-function chatDecision(
-  message: UIMessage,
-  { toolCallId, approved, decidedBy: by, reason }: GivenDecision
-): ChatDecision | undefined {
-  const part = toolPartOf(message, toolCallId);
-  return part && { part, messageId: message.id, approved, by, reason };
 }

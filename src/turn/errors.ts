@@ -94,7 +94,8 @@ export class AnswerTooLargeError extends ThinkError {
 }
 
 /** Why an answer from outside is not taken. */
-export type AnswerRefusal = "runs-on-server" | "needs-approval" | "incomplete" | "not-open" | "not-allowed";
+export type AnswerRefusal =
+  "runs-on-server" | "needs-approval" | "incomplete" | "not-open" | "not-allowed" | "bad-input" | "fixed-input";
 
 const REFUSED: Readonly<Record<AnswerRefusal, { readonly message: string; readonly hint: string }>> = {
   "runs-on-server": {
@@ -116,6 +117,14 @@ const REFUSED: Readonly<Record<AnswerRefusal, { readonly message: string; readon
   "not-allowed": {
     message: "You may not decide over this call. Nothing was changed.",
     hint: "authorizeApproval() of the agent's class decides who may."
+  },
+  "bad-input": {
+    message: "The changed input is not one that this call can have. Nothing was decided.",
+    hint: "The schema of the tool or action refuses it."
+  },
+  "fixed-input": {
+    message: "The input of this call cannot be changed: approve it as it is, or reject it. Nothing was decided.",
+    hint: "Extensions to load and questions of workflows are approved as they are."
   }
 };
 

@@ -14,6 +14,7 @@ import type {
 } from "../model/index.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
+import type { AnswerOutcome } from "./answers.ts";
 import type { AwaitedRetry, ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import type { RecordedGrant, TurnOutcome, TurnView } from "./turn.ts";
@@ -79,24 +80,29 @@ export interface FinalAnswer {
   readonly error?: string;
 }
 
-/** A call that was asked about in the chat, and what is decided over it. */
+/** A decision over a call that was asked about in the chat. */
 export interface ChatDecision {
-  /** As it was asked about. */
+  /** As it is now: it waits, or was decided before. */
   readonly part: ToolPart;
   /** The answer that holds the call. */
-  readonly messageId: string;
+  readonly message: UIMessage;
   readonly approved: boolean;
-  /** The name of who decides, if it is known. */
-  readonly by: string | undefined;
+  /** The name that came with the decision. */
+  readonly by?: string | undefined;
   readonly reason?: string | undefined;
+  /** Of the question that is decided about, where the decision says so: no other is decided by it. */
+  readonly inputHash?: string | undefined;
+  readonly approvalId?: string | undefined;
+  /** Through what it came, where the agent cannot know it by itself. */
+  readonly surface?: string | undefined;
 }
 
-/** A call was decided before. */
-export interface EarlierApproval {
-  /** The decision is that one, sent again. */
-  readonly isSame: boolean;
-  /** Which decision won, as a clause: "it was approved before". */
-  readonly told: string;
+/** What is written with a decision. */
+export interface TakenDecision {
+  /** The name of who decides, if it is known. */
+  readonly by?: string | undefined;
+  /** Part of the transaction that applies the decision. */
+  readonly record?: () => void;
 }
 
 export interface TurnHooks {
@@ -145,14 +151,13 @@ export interface TurnHooks {
    * calls in stored messages that no turn wrote. Never throws.
    */
   toolKind(toolName: string): "server" | "client" | undefined;
-  /** Who decides over an approval now: the name the class knows, otherwise the given one. Never throws. */
-  approver?(given: string | undefined): string | undefined;
-  /** Why that may not be decided by who decides now; undefined when it may. Never throws. */
-  authorizeApproval?(asked: ChatDecision): MaybePromise<string | undefined>;
-  /** Keeps a decision. Part of the transaction that applies it. */
-  recordApproval?(decided: ChatDecision): void;
-  /** What is known of an earlier decision over the call. */
-  earlierApproval?(again: ChatDecision): EarlierApproval | undefined;
+  /**
+   * Says whether a decision over a call that waits for approval is taken, and calls `take`, at most once. Undefined: every
+   * caller may decide, without a name. Never throws.
+   */
+  readonly decideCall?:
+    | ((decision: ChatDecision, take: (taken: TakenDecision) => AnswerOutcome) => MaybePromise<AnswerOutcome>)
+    | undefined;
   /** As `AssembledTurn.annotate`, for chunks that an earlier attempt did not get to write. Never throws. */
   annotateRepair?(chunk: UIMessageChunk): UIMessageChunk;
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */

@@ -145,8 +145,7 @@ const question = (eventType: string): WorkflowQuestion => ({
 test("a question that was decided while its workflow stopped waiting stays decided: it is not asked anew", () => {
   const { questions } = approvals();
   const id = questions.ask(question("e"));
-  const [asked] = questions.waiting(id);
-  expect(questions.decide(asked!, { isApproved: true })).toBe(true);
+  expect(questions.decide(id, { isApproved: true }, () => undefined)).toBe(true);
   questions.withdraw(id);
   questions.ask(question("e"));
   expect(questions.waiting(id)).toEqual([]);
@@ -158,8 +157,7 @@ test("a question that was decided while its workflow stopped waiting stays decid
 test("decided questions are forgotten after 30 days, and those that wait are not", () => {
   const { questions, sql, time } = approvals();
   questions.ask(question("waits"));
-  const [asked] = questions.waiting(questions.ask(question("decided")));
-  questions.decide(asked!, { isApproved: false });
+  questions.decide(questions.ask(question("decided")), { isApproved: false }, () => undefined);
   time.now = 29 * DAY;
   questions.ask(question("second"));
   const ids = () => sql.all<{ id: string }>("SELECT id FROM cf_workflow_approvals ORDER BY id").map(({ id }) => id);

@@ -19,6 +19,7 @@ import * as ai from "ai";
 import { ATTACHMENT_TABLES } from "./attachments.ts";
 import { WORK_TABLES } from "../../work/work-table.ts";
 import { LEDGER_TABLES } from "./action-tables.ts";
+import { Deciding } from "../approvals/deciding.ts";
 import type { ApprovalMembers } from "../approvals/capability.ts";
 import type { ActionMembers } from "./capability.ts";
 import { isPausedOutput } from "./parked.ts";
@@ -127,24 +128,27 @@ export class Process {
   rearmed = 0;
   #isAlive = true;
   readonly #actions: () => ActionSet;
+  readonly #deciding: Deciding;
 
   constructor(world: World, actions: () => ActionSet, overrides: HostOverrides = {}) {
     this.world = world;
     this.#actions = actions;
     this.sql = new MemorySql(world.database);
-    this.actions = new ActionRuntime(this.#host(overrides));
+    const host = this.#host(overrides);
+    this.actions = new ActionRuntime(host);
+    this.#deciding = new Deciding(host);
   }
 
   pending(executionId?: string): PendingApproval[] {
-    return this.actions.approvals.pendingApprovals(executionId);
+    return this.actions.approvals.questions(executionId);
   }
 
   approve(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    return this.actions.approvals.decide(executionId, { ...decision, isApproved: true });
+    return this.#deciding.decide(this.actions.approvals, executionId, { ...decision, isApproved: true });
   }
 
   reject(executionId: string, decision?: ApprovalDecision & { readonly reason?: string }): Promise<ActionOutput> {
-    return this.actions.approvals.decide(executionId, { ...decision, isApproved: false });
+    return this.#deciding.decide(this.actions.approvals, executionId, { ...decision, isApproved: false });
   }
 
   /** Nothing of it happens any more: its timers are gone, its storage refuses. */

@@ -2,10 +2,14 @@
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
 import type { ActionMembers } from "./capability.ts";
-import type { ApprovalMembers } from "../approvals/capability.ts";
-import { approvalRefusal } from "../approvals/approval-check.ts";
-import { DecisionLog, describeDecision, isSameDecision, type DecidedCall } from "../approvals/decision-log.ts";
-import type { ActionOutput, ApprovalSource, Decision, PendingApproval } from "../../feature/approval-contract.ts";
+import { DecisionLog } from "../approvals/decision-log.ts";
+import type {
+  ActionOutput,
+  ApprovalSource,
+  Decision,
+  FoundQuestion,
+  Question
+} from "../../feature/approval-contract.ts";
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import type { Json } from "../../util/json.ts";
 import { truncateText } from "../../util/truncate-value.ts";
@@ -38,12 +42,12 @@ export class ActionApprovals implements ApprovalSource {
   }
 
   /** Lists the actions that wait, oldest first, without rows whose call was cut off before it was recorded as parked. */
-  pendingApprovals(executionId?: string): PendingApproval[] {
+  questions(executionId?: string): Question[] {
     const { parked, host } = this.#init;
     const now = host.clock.now();
     const waiting = parked.waiting(executionId).filter((row) => !isExpired(row, now));
     const stateOf = host.conversation.outputStates(waiting);
-    return waiting.filter((row) => stateOf(row) !== "resolved").map(approvalOf);
+    return waiting.filter((row) => stateOf(row) !== "resolved").map(questionOf);
   }
 
   /** At a start: everything that is decided goes on, everything that is overdue expires. */
@@ -113,70 +117,54 @@ export class ActionApprovals implements ApprovalSource {
     );
   }
 
-  async decide(executionId: string, decision: Decision): Promise<ActionOutput> {
+  find(executionId: string): FoundQuestion {
     const { parked, host } = this.#init;
     const row = parked.find(executionId);
-    if (row?.state !== "parked") return this.#decidedBefore(executionId, decision);
+    if (row?.state !== "parked") {
+      const decided = row ?? parked.settled(executionId);
+      return decided ? { is: "decided", question: questionOf(decided) } : { is: "unknown" };
+    }
     if (isExpired(row, host.clock.now())) {
       parked.work.ready();
-      await parked.work.runDue();
-      return notPending(executionId, "it waited too long and has expired");
+      host.background(parked.work.runDue());
+      return { is: "refused", error: "Nothing was done: it waited too long and has expired." };
     }
-    if (host.conversation.outputState(row) === "resolved") {
-      parked.delete(executionId);
-      return notPending(executionId);
-    }
-    const refusal = await this.#refusal(row, decision);
-    if (refusal !== undefined) return failedOutcome(row, refusal);
-    const decided = this.#take(row, decision);
-    if (!decided) return this.#decidedBefore(executionId, decision);
-    host.emit(`action:pause:${decided.state}`, { action: row.action, executionId });
-    const { promise } = this.#runningOf(executionId, decision.origin);
+    if (host.conversation.outputState(row) !== "resolved") return { is: "waiting", question: questionOf(row) };
+    parked.delete(executionId);
+    return { is: "unknown" };
+  }
+
+  take({ executionId }: Question, decision: Decision, record: () => void): boolean {
+    const { parked, host } = this.#init;
+    const { isApproved, by, reason, origin } = decision;
+    const state = isApproved ? "approved" : "rejected";
+    const won = host.conversation.atomically(() => {
+      const isFirst = parked.decide(executionId, { state, by: by ?? null, reason: reason ?? null });
+      if (isFirst) record();
+      return isFirst;
+    });
+    // Before it runs: the continuation answers to who decided.
+    if (won) this.#runningOf(executionId, origin);
+    return won;
+  }
+
+  async carryOut(question: Question, { isApproved }: Decision): Promise<ActionOutput> {
+    const { parked, host } = this.#init;
+    const { executionId, descriptor } = question;
+    const { action } = descriptor;
+    host.emit(`action:pause:${isApproved ? "approved" : "rejected"}`, { action, executionId });
     // Also before the start is over: what decides there may wait for the outcome.
     parked.work.ready();
-    return promise;
+    return this.outcomeOf(question);
   }
 
-  /** The row as it is decided; undefined: another decision was first. */
-  #take(row: ParkedAction, decision: Decision): (ParkedAction & { state: "approved" | "rejected" }) | undefined {
-    const { parked, host } = this.#init;
-    const { by: decidedBy = null, reason = null } = decision;
-    const state = decision.isApproved ? "approved" : "rejected";
-    const won = host.conversation.atomically(() => {
-      if (!parked.decide(row.executionId, { state, by: decidedBy, reason })) return false;
-      this.#decisions.add(decidedCall(row), decision);
-      return true;
-    });
-    return won ? { ...row, state, decidedBy, reason } : undefined;
-  }
-
-  /** A decision that is sent again is answered with what came of it, if that is kept. It does nothing. */
-  async #decidedBefore(executionId: string, again: Decision): Promise<ActionOutput> {
+  async outcomeOf({ executionId }: Question): Promise<ActionOutput> {
     const { parked } = this.#init;
-    const row = parked.find(executionId) ?? parked.settled(executionId);
-    const first = this.#decisions.find(executionId);
-    if (!row || !first) return notPending(executionId, again.inputHash === undefined ? undefined : NOT_KEPT);
     const running = this.#running.get(executionId);
-    const refusal = await this.#refusal(row, again);
-    if (refusal !== undefined) return failedOutcome(row, refusal);
-    if (!isSameDecision(first, again)) return notPending(executionId, `${NOT_PENDING}: ${describeDecision(first)}`);
     if (running) return running.promise;
-    return row.state === "done"
-      ? row.outcome
-      : notPending(executionId, "it is decided, and its outcome is not known yet");
-  }
-
-  /** Why the caller may not decide this; undefined when it may. */
-  async #refusal(row: ParkedAction, decision: Decision): Promise<string | undefined> {
-    if (decision.inputHash !== undefined && decision.inputHash !== row.inputHash) {
-      return "Nothing was done: what waits for approval has another input than the one that was decided about.";
-    }
-    return approvalRefusal(this.#init.host.agent as ApprovalMembers, {
-      ...approvalOf(row),
-      decision: decision.isApproved ? "approve" : "reject",
-      by: decision.by ?? null,
-      grant: row.grant
-    });
+    const row = parked.find(executionId) ?? parked.settled(executionId);
+    if (row?.state === "done") return row.outcome;
+    return notPending(executionId, "it is decided, and its outcome is not known yet");
   }
 
   #runningOf(executionId: string, origin?: unknown): Running {
@@ -239,21 +227,17 @@ export class ActionApprovals implements ApprovalSource {
       if (host.conversation.replaceOutput(row, outcome) === "not-yet")
         return { end: "postponed", until: host.clock.now() + RETRY_MS };
       ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome);
-      this.#decisions.addExpired(decidedCall(row));
+      this.#decisions.addExpired(questionOf(row));
       parked.delete(row.executionId);
       return { ...SETTLED, afterwards: () => host.emit("action:pause:swept", { swept: 1 }) };
     });
   }
 }
 
-/** What the decision is recorded about. */
-function decidedCall({ executionId, action, toolCallId, messageId, inputHash }: ParkedAction): DecidedCall {
-  return { executionId, source: "action", name: action, callId: toolCallId, messageId, inputHash };
-}
-
-function approvalOf(row: ParkedAction): PendingApproval {
-  const { executionId, descriptor, inputHash, dueAt } = row;
-  return { executionId, source: "action", descriptor, inputHash, ...(dueAt !== null && { expiresAt: dueAt }) };
+function questionOf(row: ParkedAction): Question {
+  const { executionId, messageId, descriptor, inputHash, grant, dueAt } = row;
+  const expiry = dueAt !== null && row.state === "parked" && { expiresAt: dueAt };
+  return { executionId, source: "action", descriptor, inputHash, messageId, grant, ...expiry };
 }
 
 function isExpired(row: ParkedAction, nowMs: number): boolean {
@@ -272,16 +256,9 @@ function recordOf(row: ParkedAction): Omit<LedgerCall, "key"> {
 
 // ── Outcomes other than the action's own result, and the note for a place that is gone. Pure. ──
 
-const NOT_PENDING = "it is no longer pending";
-const NOT_KEPT =
-  "it is not pending, and no outcome of it is kept; what came of a decided action is in the conversation";
 const DEFAULT_REJECTION = "Rejected by user";
 /** Characters of a note. */
 const MAX_NOTE_CHARS = 4_000;
-
-function notPending(executionId: string, why = NOT_PENDING): { [key: string]: Json } {
-  return { status: "error", executionId, error: `Nothing was done: ${why}.` };
-}
 
 function failedOutcome({ executionId, action }: ParkedCall, error: string): { [key: string]: Json } {
   return { status: "error", executionId, action, error };
@@ -306,4 +283,8 @@ function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined
     `The action "${action}" (${executionId}), which waited for approval, has an outcome: ${text}`,
     MAX_NOTE_CHARS
   );
+}
+
+function notPending(executionId: string, why = "it is no longer pending"): ActionOutput {
+  return { status: "error", executionId, error: `Nothing was done: ${why}.` };
 }

@@ -103,7 +103,7 @@ test("a question of before is listed with what was asked, waits as long as it di
   store("odd", { state: "parked", due_at: "never" });
   const process = boot();
   const [soon, ...others] = process.pending();
-  expect(soon).toEqual({
+  expect(soon).toMatchObject({
     executionId: "actpause_soon",
     source: "action",
     descriptor: descriptorOf("soon"),

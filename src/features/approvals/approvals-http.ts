@@ -5,9 +5,8 @@
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { readText } from "../../util/bytes.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
-import type { ApprovalSource, Decision } from "../../feature/approval-contract.ts";
-
-type ApprovalsPort = Pick<ApprovalSource, "pendingApprovals" | "decide">;
+import type { Decision } from "../../feature/approval-contract.ts";
+import type { Approvals } from "./approvals.ts";
 
 /** A decision is small; more than this is no decision. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -18,20 +17,24 @@ const REST = /^(?:\/([^/]+))?$/;
 export function approvalsResponse(
   request: Request,
   rest: string,
-  approvals: ApprovalsPort
+  approvals: Pick<Approvals, "pending" | "decide">
 ): Promise<Response> | undefined {
   const match = REST.exec(rest);
   if (!match) return undefined;
   // Ids of ours need no escapes; anything else is not the id of an execution.
   const executionId = match[1];
-  if (request.method === "GET") return Promise.resolve(jsonResponse(approvals.pendingApprovals(executionId)));
+  if (request.method === "GET") return Promise.resolve(jsonResponse(approvals.pending(executionId)));
   if (request.method !== "POST" || executionId === undefined) {
     return Promise.resolve(jsonResponse({ error: "Method not allowed" }, 405));
   }
   return decide(request, approvals, executionId);
 }
 
-async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
+async function decide(
+  request: Request,
+  approvals: Pick<Approvals, "pending" | "decide">,
+  executionId: string
+): Promise<Response> {
   if (!isJsonRequest(request))
     return jsonResponse({ error: "Send the decision with Content-Type: application/json." }, 415);
   const decision = readDecision(await readText(request.body, MAX_BODY_BYTES));

@@ -6,18 +6,22 @@ import {
   type ApprovalDecision,
   type ApprovalSource,
   type Decision,
-  type PendingApproval
+  type PendingApproval,
+  type Question
 } from "../../feature/approval-contract.ts";
 import { currentContext } from "../../agent/context.ts";
 import type { Feature, Roles, RouteHandler } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import type { ChatDecision, EarlierApproval } from "../../turn/hooks.ts";
-import { approvalRefusal, askedInChat, callInChat, hashOf, type AskedApproval } from "./approval-check.ts";
-import { DECISION_TABLES, DecisionLog, isSameDecision } from "./decision-log.ts";
+import type { AnswerOutcome } from "../../turn/answers.ts";
+import { ToolAnswerError } from "../../turn/errors.ts";
+import type { ChatDecision, TakenDecision } from "../../turn/hooks.ts";
+import { whenDone, type MaybePromise } from "../../util/maybe-promise.ts";
 import { approvalsResponse } from "./approvals-http.ts";
 import { approverOf, surfaceOf } from "./approver.ts";
 import type { ApprovalMembers } from "./capability.ts";
-import type { MaybePromise } from "../../util/maybe-promise.ts";
+import { ChatQuestions, chatQuestion, isOfOtherQuestion } from "./chat-questions.ts";
+import { Deciding, type Outcome } from "./deciding.ts";
+import { DECISION_TABLES, describeDecision, isSameDecision } from "./decision-log.ts";
 
 export class Approvals implements Feature {
   readonly name = "approvals";
@@ -25,29 +29,24 @@ export class Approvals implements Feature {
   readonly routes: Readonly<Record<string, RouteHandler>> = {
     approvals: (request, rest) => this.#respond(request, rest)
   };
-  /** Of calls that were asked about in the chat. */
-  readonly roles: Partial<Roles> = {
-    decisions: {
-      approver: (given) => this.approver(given),
-      refusal: (asked) => this.refusal(askedInChat(asked)),
-      record: (decided) => this.#log.add(callInChat(decided), this.#decisionIn(decided)),
-      earlier: (again) => this.#earlier(again)
-    }
-  };
+  readonly roles: Partial<Roles> = { decideCall: (decision, take) => this.#decideCall(decision, take) };
   readonly tables = DECISION_TABLES;
-  readonly #log: DecisionLog;
+  /** Questions about calls inside an answer. */
+  readonly chat: ChatQuestions;
+  readonly #deciding: Deciding;
   readonly #services: ChatServices;
   readonly #agent: ApprovalMembers;
 
   constructor(services: ChatServices) {
     this.#services = services;
-    this.#log = new DecisionLog(services);
+    this.chat = new ChatQuestions(services);
+    this.#deciding = new Deciding(services);
     // Only agents with these members open it.
     this.#agent = services.agent as ApprovalMembers;
   }
 
   cleared(): void {
-    this.#log.deleteAll();
+    this.#deciding.log.deleteAll();
   }
 
   /** The name of who decides now, as it is recorded. */
@@ -55,32 +54,34 @@ export class Approvals implements Feature {
     return approverOf(this.#agent, given);
   }
 
-  /** Why the caller may not decide this; undefined when it may. Never throws. */
-  refusal(asked: AskedApproval): MaybePromise<string | undefined> {
-    return approvalRefusal(this.#agent, asked);
-  }
-
-  /** What waits: of actions, then of code, then of workflows. */
+  /** What waits: of actions, then of code, then of workflows. With an id also a call inside an answer. */
   pending(executionId: string | undefined): PendingApproval[] {
-    return this.#sources().flatMap((source) => source.pendingApprovals(executionId));
+    const parked = this.#sources().flatMap((source) => source.questions(executionId));
+    const questions = parked.length > 0 || executionId === undefined ? parked : this.chat.waiting([executionId]);
+    return questions.map(shown);
   }
 
   async decide(
     executionId: string,
-    { args, input = args, by: given, origin, ...rest }: Decision & Pick<ApprovalDecision, "args">
+    { args, input = args, ...given }: Decision & Pick<ApprovalDecision, "args">
   ): Promise<ActionOutput> {
-    const by = this.approver(given);
     // The continuation is the stream of the client that decides.
-    const decision = { ...rest, input, by, surface: surfaceOf(by), origin: currentContext().connection ?? origin };
+    const origin = currentContext().connection ?? given.origin;
     await this.restored();
     const sources = this.#sources();
-    const source = sources.find((one) => one.owns(executionId)) ?? sources[0];
-    return source ? source.decide(executionId, decision) : noActions(executionId);
+    const source = sources.find((one) => one.owns(executionId));
+    const asked = source ? undefined : this.chat.find(executionId);
+    // The turn engine asks for the name.
+    if (asked) return this.chat.decide(asked, { ...given, input, origin });
+    const taking = source ?? sources[0];
+    if (!taking) return noActions(executionId);
+    const by = this.approver(given.by);
+    return this.#deciding.decide(taking, executionId, { ...given, input, by, surface: surfaceOf(by), origin });
   }
 
   /** Resolves when everything that waited before a restart is known again. */
   async restored(): Promise<void> {
-    for (const { approvals } of this.#services.features.with("approvals")) await approvals.restored?.();
+    for (const feature of this.#services.features.with("approvalsRestored")) await feature.approvalsRestored();
   }
 
   /** Those in use. Questions of workflows come last. */
@@ -93,25 +94,53 @@ export class Approvals implements Feature {
       .toSorted((first, second) => Number(first.isLast ?? false) - Number(second.isLast ?? false));
   }
 
-  #decisionIn({ approved, by, reason, part }: ChatDecision): Decision {
-    return { isApproved: approved, by, surface: surfaceOf(by), reason, inputHash: hashOf(part) };
+  /** A decision over a call inside an answer, of a page or of any other surface. */
+  #decideCall(given: ChatDecision, take: (taken: TakenDecision) => AnswerOutcome): MaybePromise<AnswerOutcome> {
+    const { part, message, approved: isApproved, reason, inputHash } = given;
+    const question = chatQuestion(message.id, part);
+    const by = this.approver(given.by);
+    const decision = { isApproved, by, reason, inputHash, surface: given.surface ?? surfaceOf(by) };
+    if (part.state !== "approval-requested") return this.#decidedBefore(given, decision, take({}));
+    if (isOfOtherQuestion(given)) return { changed: false, refused: new ToolAnswerError("not-open"), message };
+    let answered: AnswerOutcome = { changed: false };
+    const outcome = this.#deciding.answer(
+      {
+        question,
+        isWaiting: true,
+        take: (_decision, record) => (answered = take({ by, record })).changed
+      },
+      decision
+    );
+    return whenDone(outcome, (result: Outcome) => {
+      if (result.is !== "refused") return answered;
+      return { changed: false, refused: result.error, message };
+    });
   }
 
-  #earlier(again: ChatDecision): EarlierApproval | undefined {
-    const { messageId, part } = again;
-    const [first] = this.#log.list({ messageId, callIds: new Set([part.toolCallId]) }, 1);
-    if (first?.source !== "tool") return undefined;
-    // Of two clients without a name it is not known whether they are one person.
-    const isSame = again.by !== undefined && isSameDecision(first, this.#decisionIn(again));
-    return { isSame, told: `it was ${first.answer} before` };
+  /** A decision that is sent again is the same decision; the sender of another one gets to know which won. */
+  #decidedBefore({ part, message, approvalId }: ChatDecision, again: Decision, answered: AnswerOutcome): AnswerOutcome {
+    const [first] = this.#deciding.log.list({ messageId: message.id, callIds: new Set([part.toolCallId]) }, 1);
+    if (answered.changed || first?.source !== "tool") return answered;
+    // Of two clients without a name that name no question, it is not known whether they are one person.
+    const isNamed = again.by !== undefined || again.inputHash !== undefined || approvalId !== undefined;
+    if (isNamed && isSameDecision(first, { ...again, inputHash: again.inputHash ?? first.inputHash }))
+      return { changed: false, message };
+    const told = `This call does not wait for a decision any more: ${describeDecision(first)}. Nothing was changed.`;
+    return { changed: false, refused: new ToolAnswerError("not-open", told), message };
   }
 
   async #respond(request: Request, rest: string): Promise<Response | undefined> {
     await this.restored();
-    if (this.#sources().length === 0) return undefined;
+    const isOfChat = this.chat.find(rest.slice(1)) !== undefined;
+    if (this.#sources().length === 0 && !isOfChat) return undefined;
     return approvalsResponse(request, rest, {
-      pendingApprovals: (executionId) => this.pending(executionId),
+      pending: (executionId) => this.pending(executionId),
       decide: (executionId, decision) => this.decide(executionId, decision)
     });
   }
+}
+
+/** As callers see it. */
+function shown({ messageId: _messageId, grant: _grant, ...question }: Question): PendingApproval {
+  return question;
 }

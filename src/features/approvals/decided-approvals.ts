@@ -6,7 +6,7 @@ import type { ConversationChanged } from "../../journal/records.ts";
 import { partsByCall, toolNameOf, type ToolPart } from "../../model/index.ts";
 import { isObject, type Json } from "../../util/json.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import { DecisionLog, type AskedCalls, type RecordedDecision } from "./decision-log.ts";
+import { DecisionLog, type CallFilter, type RecordedDecision } from "./decision-log.ts";
 
 /** The newest that are listed. */
 export const LISTED_DECISIONS = 50;
@@ -33,7 +33,7 @@ export interface DecidedApproval {
 }
 
 /** Lists decisions over calls, newest first: over all calls, or over those that are asked for. */
-export function listDecidedApprovals(services: ChatServices, of: AskedCalls = {}): DecidedApproval[] {
+export function listDecidedApprovals(services: ChatServices, of: CallFilter = {}): DecidedApproval[] {
   const recorded = new DecisionLog(services).list(of, LISTED_DECISIONS);
   if (recorded.length === LISTED_DECISIONS) return recorded.map(shown);
   const known = new Set(recorded.map(({ messageId, callId }) => placeOf(messageId, callId)));
@@ -60,7 +60,7 @@ const MAX_SHOWN_REASON_CHARS = 500;
 // ── Decisions of earlier versions ──
 
 /** Newest first. */
-function decidedChanges(services: ChatServices, { callIds, messageId }: AskedCalls): ConversationChanged[] {
+function decidedChanges(services: ChatServices, { callIds, messageId }: CallFilter): ConversationChanged[] {
   const changes = services.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
   const decided = changes.filter(({ change, why, callId, messageIds }) => {
     if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;

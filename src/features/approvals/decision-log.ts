@@ -3,7 +3,7 @@
 // rows. Who may decide is asked before.
 import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import type { Decision, PendingApproval } from "../../feature/approval-contract.ts";
+import type { Decision, Question } from "../../feature/approval-contract.ts";
 import { approverName } from "./approver.ts";
 import { isObject, parseJson, sameJson, type Json } from "../../util/json.ts";
 
@@ -30,20 +30,15 @@ export const DECISION_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-/** What a decision was about. A call of the chat has its call id as its execution id. */
-export interface DecidedCall extends Pick<PendingApproval, "executionId" | "source" | "inputHash" | "seq"> {
-  /** Of the tool or action. */
-  readonly name: string;
-  readonly callId: string;
-  /** Of the answer that holds the call; "": it is in none. */
-  readonly messageId: string;
-}
-
 /** Expired: it was not decided in time. */
 type Answer = "approved" | "rejected" | "expired";
 
-/** One decision, as it was taken. */
-export interface RecordedDecision extends DecidedCall {
+/** One decision, as it was taken. A call of the chat has its call id as its execution id. */
+export interface RecordedDecision extends Pick<Question, "executionId" | "source" | "seq" | "messageId"> {
+  readonly inputHash?: string;
+  /** Of the tool or action. */
+  readonly name: string;
+  readonly callId: string;
   readonly answer: Answer;
   /** Who decided: a user of a messenger (`telegram:7`), a name of the application, or `unverified:` and a client's claim. */
   readonly by: string | null;
@@ -55,7 +50,8 @@ export interface RecordedDecision extends DecidedCall {
   readonly at: number;
 }
 
-export interface AskedCalls {
+/** Which calls are meant; all without it. */
+export interface CallFilter {
   readonly callIds?: ReadonlySet<string>;
   /** The answer they belong to; null or undefined: any. After a compaction a model may name calls of later turns alike. */
   readonly messageId?: string | null;
@@ -83,7 +79,7 @@ export class DecisionLog {
   }
 
   /** Part of the transaction that applies the decision. */
-  add(question: DecidedCall, decision: Decision): void {
+  add(question: Question, decision: Decision): void {
     const { isApproved, by = null, surface = "code", reason, input } = decision;
     this.#insert(question, {
       answer: isApproved ? "approved" : "rejected",
@@ -95,14 +91,15 @@ export class DecisionLog {
   }
 
   /** The question was not decided in time. */
-  addExpired(question: DecidedCall): void {
+  addExpired(question: Question): void {
     this.#insert(question, { answer: "expired", by: null, surface: "code", reason: null, input: undefined });
   }
 
   #insert(
-    { executionId, callId, messageId, source, name, inputHash, seq }: DecidedCall,
-    { answer, ...rest }: Omit<RecordedDecision, keyof DecidedCall | "at">
+    { executionId, messageId, source, inputHash, seq, descriptor }: Question,
+    { answer, ...rest }: Pick<RecordedDecision, "answer" | "by" | "surface" | "reason" | "input">
   ): void {
+    const { action: name, toolCallId: callId } = descriptor;
     this.#table.run(
       `INSERT INTO cf_decisions (execution_id, call_id, message_id, answer, decided_at, body) VALUES (?, ?, ?, ?, ?, ?)`,
       ...[executionId, callId, messageId, answer, this.#clock.now()],
@@ -119,7 +116,7 @@ export class DecisionLog {
   }
 
   /** Newest first: over all calls, or over those that are asked for. */
-  list({ callIds, messageId }: AskedCalls = {}, limit = KEPT_DECISIONS): RecordedDecision[] {
+  list({ callIds, messageId }: CallFilter = {}, limit = KEPT_DECISIONS): RecordedDecision[] {
     return this.#read(
       `WHERE (?1 IS NULL OR call_id IN (SELECT value FROM json_each(?1))) AND (?2 IS NULL OR message_id = ?2)
        ORDER BY id DESC LIMIT ?3`,

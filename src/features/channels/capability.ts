@@ -1,13 +1,12 @@
 // Channels and messengers as a capability: override points and public names.
 import type { UIMessage } from "ai";
 import type { AgentPathStep } from "../../host/path.ts";
-import type { ActionOutput, PendingApproval } from "../../feature/approval-contract.ts";
+import type { ActionOutput, Decision, PendingApproval } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
 import { workspace } from "../workspace/capability.ts";
 import { capability, chatCapability } from "../../feature/capability.ts";
 import type { ChannelText } from "../../feature/channel-text.ts";
 import { channelErrors } from "./errors.ts";
-import type { CallDecision } from "./asked-calls.ts";
 import { isOverridden } from "../../feature/members.ts";
 import type { ChatOptions, StreamCallback } from "../../feature/stream-callback.ts";
 import { openChannels } from "./feature.ts";
@@ -157,8 +156,8 @@ export class ChannelMembers {
   }
 
   /** Decides over a call that was asked about inside an answer, for the messengers of this package. */
-  decideCall(callId: string, decision: CallDecision): Promise<ActionOutput> {
-    return channels.of(this).runtime.calls.decide(callId, decision);
+  decideCall(callId: string, decision: Decision): Promise<ActionOutput> {
+    return approvals.of(this).decide(callId, decision);
   }
 
   /** Says who decided over a parked call, for the messengers of this package. Undefined: no outcome of it is stored. */

@@ -5,7 +5,6 @@ import { runtimeOf } from "../../agent/runtime.ts";
 import { parentStub } from "../../agent/tree/parent.ts";
 import { idempotencyId } from "../../session/idempotency.ts";
 import type { TurnListener } from "../../turn/listener.ts";
-import { AskedCalls } from "./asked-calls.ts";
 import type {
   ApprovalOutcome,
   AskedAbout,
@@ -54,14 +53,12 @@ export class ChannelRuntime {
   readonly #services: ChatServices;
   readonly #agent: Owner;
   readonly #declared: Channels;
-  readonly calls: AskedCalls;
 
   constructor(services: ChatServices, declared: Channels) {
     this.#services = services;
     // Only agents with these members open it.
     this.#agent = services.agent as Owner;
     this.#declared = declared;
-    this.calls = new AskedCalls(services);
   }
 
   active(): ChannelContext | undefined {
@@ -166,11 +163,12 @@ export class ChannelRuntime {
     return readReplyFiles({ chunks, attachments: this.#agent.replyAttachments?.(requestId) ?? [], workspace });
   }
 
-  async waitingApprovals({ executionId, requestId, callIds }: AskedAbout): Promise<PendingApproval[]> {
-    await approvals.of(this.#agent).restored();
-    const parked = approvals.of(this.#agent).pending(executionId);
-    if (requestId === undefined) return [...parked, ...this.calls.waiting(callIds ?? [])];
-    return [...parked.filter(({ descriptor }) => descriptor.requestId === requestId), ...this.calls.ofTurn(requestId)];
+  async waitingApprovals({ executionId, requestId, callIds = [] }: AskedAbout): Promise<PendingApproval[]> {
+    const asked = approvals.of(this.#agent);
+    await asked.restored();
+    const parked = asked.pending(executionId);
+    if (requestId === undefined) return [...parked, ...asked.chat.waiting(callIds)];
+    return [...parked.filter(({ descriptor }) => descriptor.requestId === requestId), ...asked.chat.ofTurn(requestId)];
   }
 
   approvalOutcomes(toolCallIds: readonly string[]): (ApprovalOutcome | undefined)[] {

@@ -3,7 +3,7 @@
 // that dies in between finds the run in the state it had reached and goes on by the rules of the log.
 import type { CallOutcome } from "../../journal/records.ts";
 import { schemaProblem } from "../../sandbox/json-schema.ts";
-import type { ActionApprovalDescriptor, ApprovalQuestion } from "../../feature/approval-contract.ts";
+import type { ActionApprovalDescriptor, ApprovalQuestion, Question } from "../../feature/approval-contract.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { CutOffCall } from "../../turn/hooks.ts";
 import type { TurnView } from "../../turn/turn.ts";
@@ -19,7 +19,7 @@ import { openConnectors, type Connector, type OpenConnector } from "./connector.
 import { ExecutionStore, type Execution, type ExecutionPlace, type LogEntry } from "./execution-store.ts";
 import { runnableCode, type RunnableCode } from "./normalize.ts";
 import { noteText, showOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
-import { decidedCall, pendingCall, questionOf } from "./question.ts";
+import { pendingCall, questionOf } from "./question.ts";
 import { ExecutionPass, type PassEnd } from "./pass.ts";
 import { endUnreadableRuns, UNREADABLE } from "./repair.ts";
 import type { PendingExecution } from "./restore-executions.ts";
@@ -363,6 +363,14 @@ export class Executions {
     return entry && { ...this.descriptorOf(execution, entry), ...questionOf(entry) };
   }
 
+  questionAbout(execution: Execution, entry: LogEntry): Question {
+    const { id: executionId, messageId, dueAt } = execution;
+    const descriptor = this.descriptorOf(execution, entry);
+    const expiry = dueAt !== null && { expiresAt: dueAt };
+    const grant = { allowed: true };
+    return { executionId, source: "codemode", descriptor, ...questionOf(entry), ...expiry, messageId, grant };
+  }
+
   descriptorOf(execution: Execution, entry: LogEntry): ActionApprovalDescriptor {
     const pending = pendingCall(execution.id, entry);
     const { requestId, toolCallId } = execution;
@@ -405,7 +413,7 @@ export class Executions {
     conversation.atomically(() => {
       const asked = this.store.log(execution.id).find(({ state }) => state === "pending");
       if (!this.store.leavePause(execution.id, "rejected", EXPIRED)) return;
-      if (asked) this.#decisions.addExpired(decidedCall(execution, asked));
+      if (asked) this.#decisions.addExpired(this.questionAbout(execution, asked));
       const output = { status: "rejected", executionId: execution.id, reason: EXPIRED };
       if (execution.turnId !== "" && conversation.replaceOutput(execution, output) === "not-yet") return;
       this.store.placed(execution.id);

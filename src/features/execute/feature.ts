@@ -1,6 +1,5 @@
 // Executed code as a feature of an agent: it joins with the first tool that carries it.
 import type { UIMessageChunk } from "ai";
-import type { ActionOutput } from "../../feature/approval-contract.ts";
 import type { ExecutionsFeature, PendingExecution } from "./restore-executions.ts";
 import { servicesOf, type ChatServices } from "../../feature/services.ts";
 import { wrapTool, type ToolWatch } from "../../model/index.ts";
@@ -9,7 +8,7 @@ import { endingInPause } from "../../feature/paused-turn.ts";
 import { isObject } from "../../util/json.ts";
 import { ExecutionApprovals } from "./execution-approvals.ts";
 import { Executions, type RuntimeDefinition } from "./executions.ts";
-import { isExecutionId, isPausedExecution, type PendingCall } from "./outcome.ts";
+import { isPausedExecution, type PendingCall } from "./outcome.ts";
 import { EXECUTION_TABLES } from "./tables.ts";
 import type { ConnectorContext } from "./connector.ts";
 import { ToolSetConnector, type RunTool } from "./tool-set-connector.ts";
@@ -62,13 +61,7 @@ export function openExecute(host: ChatServices): OpenedFeature {
       lateOutcome: (turn, call) => executions.lateOutcome(turn, call),
       annotateRecovered: (chunk) => annotated(chunk, executions)
     },
-    approvals: {
-      isInUse: true,
-      owns: isExecutionId,
-      pendingApprovals: (id) => waiting.pendingApprovals(id),
-      // An outcome is JSON.
-      decide: async (id, decision) => (await waiting.decide(id, decision)) as ActionOutput
-    },
+    approvals: waiting,
     pendingExecutions: (id) => waiting.pendingExecutions(id).map(asPublic)
   };
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { UnknownOutcome } from "./connector.ts";
 import type { ExecutionStatus, LogEntry, LogState } from "./execution-store.ts";
-import { decideCall, type CallDecision, type LoggedCall } from "./log-decision.ts";
+import { decideCall, type LoggedStep, type LoggedCall } from "./log-decision.ts";
 
 const ENTRY: LogEntry = {
   seq: 0,
@@ -33,7 +33,7 @@ const call = (entry: Partial<LogEntry> | undefined, given: Partial<LoggedCall> =
 });
 
 describe("a call of a run that goes on", () => {
-  const rows: [string, LoggedCall, CallDecision][] = [
+  const rows: [string, LoggedCall, LoggedStep][] = [
     ["that is made for the first time begins", call(undefined), { do: "begin" }],
     [
       "that has a result is answered with it",
@@ -61,8 +61,8 @@ describe("a call of a run that goes on", () => {
 });
 
 describe("a call that the process died in", () => {
-  const again: CallDecision = { do: "wait", isAskedAgain: true };
-  const rows: [string, Partial<LogEntry>, UnknownOutcome | undefined, CallDecision][] = [
+  const again: LoggedStep = { do: "wait", isAskedAgain: true };
+  const rows: [string, Partial<LogEntry>, UnknownOutcome | undefined, LoggedStep][] = [
     ["is not made again when its tool says nothing", {}, undefined, { do: "give-up" }],
     ["is asked about when a human had approved it", { requiresApproval: true }, undefined, again],
     ["is made again when it only reads", { isEphemeral: true }, undefined, { do: "run" }],
@@ -102,7 +102,7 @@ const anyCall: fc.Arbitrary<LoggedCall> = fc.record({
   args: fc.constantFrom('{"n":1}', '{"n":2}'),
   onUnknownOutcome: fc.constantFrom("retry" as const, "fail" as const, "ask" as const, undefined)
 });
-const holds = (promise: (given: LoggedCall, decision: CallDecision) => void) =>
+const holds = (promise: (given: LoggedCall, decision: LoggedStep) => void) =>
   fc.assert(
     fc.property(anyCall, (given) => promise(given, decideCall(given))),
     { numRuns: 2_000 }

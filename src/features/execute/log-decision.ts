@@ -2,7 +2,7 @@
 import type { UnknownOutcome } from "./connector.ts";
 import type { ExecutionStatus, LogEntry } from "./execution-store.ts";
 
-export type CallDecision =
+export type LoggedStep =
   /** The run does not go on: nothing is recorded and nothing happens. */
   | { readonly do: "refuse" }
   /** The code does not repeat what it did. */
@@ -32,7 +32,7 @@ export interface LoggedCall {
   readonly onUnknownOutcome: UnknownOutcome | undefined;
 }
 
-export function decideCall(call: LoggedCall): CallDecision {
+export function decideCall(call: LoggedCall): LoggedStep {
   const { status, entry, isSameBatch } = call;
   if (status !== "running" && !(status === "paused" && isSameBatch)) return { do: "refuse" };
   if (!entry) return { do: "begin" };
@@ -64,7 +64,7 @@ function defaultRule({ requiresApproval, isEphemeral }: LogEntry): UnknownOutcom
 }
 
 /** The process died between the effect and its record. */
-function afterDeath(rule: UnknownOutcome): CallDecision {
+function afterDeath(rule: UnknownOutcome): LoggedStep {
   if (rule === "retry") return { do: "run" };
   return rule === "ask" ? { do: "wait", isAskedAgain: true } : { do: "give-up" };
 }

@@ -10,7 +10,7 @@ import type { Result } from "../../util/result.ts";
 import type { ConnectorCatalog } from "./catalog.ts";
 import type { ConnectorContext, ConnectorTool, OpenConnector } from "./connector.ts";
 import type { Execution, ExecutionStore } from "./execution-store.ts";
-import { decideCall, type CallDecision } from "./log-decision.ts";
+import { decideCall, type LoggedStep } from "./log-decision.ts";
 import { isCallName } from "./repair.ts";
 import { MAX_LOG_CHARS, MAX_LOG_LINES, type ProgramInit } from "./program.ts";
 import type { CodeRunner, PassFunctions } from "./runner.ts";
@@ -210,7 +210,7 @@ export class ExecutionPass {
     return undefined;
   }
 
-  #decide({ seq, batch, ...call }: Asked, tool?: Pick<ConnectorTool, "onUnknownOutcome">): CallDecision {
+  #decide({ seq, batch, ...call }: Asked, tool?: Pick<ConnectorTool, "onUnknownOutcome">): LoggedStep {
     const { store, execution } = this.#init;
     return decideCall({
       ...call,
@@ -221,7 +221,7 @@ export class ExecutionPass {
     });
   }
 
-  async #act(asked: Asked, tool: ConnectorTool | undefined, decision: CallDecision): Promise<Answer> {
+  async #act(asked: Asked, tool: ConnectorTool | undefined, decision: LoggedStep): Promise<Answer> {
     const { store, execution } = this.#init;
     switch (decision.do) {
       case "refuse":

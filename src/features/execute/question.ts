@@ -2,8 +2,7 @@
 // twice must not be taken for the answer to the next one. Pure.
 import { sha256 } from "../../host/blobs.ts";
 import type { ApprovalQuestion } from "../../feature/approval-contract.ts";
-import type { DecidedCall } from "../approvals/decision-log.ts";
-import type { Execution, LogEntry } from "./execution-store.ts";
+import type { LogEntry } from "./execution-store.ts";
 import type { PendingCall } from "./outcome.ts";
 import { decodeValue, shownValue } from "./value-codec.ts";
 
@@ -23,20 +22,6 @@ export function pendingCall(executionId: string, entry: LogEntry): PendingCall {
 export function questionOf(entry: LogEntry): ApprovalQuestion & { readonly inputHash: string } {
   const { seq, mayHaveRun } = entry;
   return { seq, inputHash: questionHash(entry), mayHaveRun: mayHaveRun || undefined };
-}
-
-/** What the decision is recorded about. */
-export function decidedCall({ id, toolCallId, messageId }: Execution, entry: LogEntry): DecidedCall {
-  const { seq, inputHash } = questionOf(entry);
-  return {
-    executionId: id,
-    source: "codemode",
-    name: `${entry.connector}.${entry.method}`,
-    callId: toolCallId,
-    messageId,
-    inputHash,
-    seq
-  };
 }
 
 /** Of this one question: the same call made again, or asked about again after a crash, is another one to decide about. */

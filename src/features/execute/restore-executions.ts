@@ -1,6 +1,6 @@
 // Code that a model wrote, as the class sees it: what waits, and the runtime that is made again after a restart. What runs
 // it is `src/execute/`, which only a class that uses it imports; this is the part that every class has.
-import { noActions, type ActionApprovalDescriptor, type ApprovalSource } from "../../feature/approval-contract.ts";
+import type { ActionApprovalDescriptor } from "../../feature/approval-contract.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ExecutionMembers } from "./capability.ts";
@@ -30,20 +30,16 @@ export type PausedDescription = Partial<Omit<ActionApprovalDescriptor, "requestI
 /** What every class has of executed code: after a restart, where runs go on or wait, it is asked for its tools, which carry what runs them. */
 export class RestoredExecutions implements Feature {
   readonly name = "execute-restore";
-  /** Decisions wait until the runtime is made again; what waits is listed by the feature that runs code. */
-  readonly approvals: ApprovalSource;
   readonly #services: ChatServices;
   #restoring: Promise<void> | undefined;
 
   constructor(services: ChatServices) {
     this.#services = services;
-    this.approvals = {
-      isInUse: false,
-      restored: () => this.#restoring,
-      owns: () => false,
-      pendingApprovals: () => [],
-      decide: async (executionId) => noActions(executionId)
-    };
+  }
+
+  /** Decisions wait until the runtime is made again; what waits is listed by the feature that runs code. */
+  approvalsRestored(): Promise<void> | undefined {
+    return this.#restoring;
   }
 
   /** Undefined for a class that executes no code. */

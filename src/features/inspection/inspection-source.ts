@@ -159,12 +159,6 @@ export class ThinkInspection implements InspectionSource {
   async decide({ id, isApproved, ...decision }: InspectionDecision): Promise<{ refused?: string }> {
     const entry = this.#waiting().find((one) => one.id === id);
     if (!entry?.isDecidable) return { refused: "Nothing of this id waits for a decision." };
-    if (entry.kind === "tool") {
-      const { reason, by } = decision;
-      const answer = { toolCallId: id, approved: isApproved, autoContinue: true, reason, by };
-      const outcome = await this.#services.turns.answerApproval(answer);
-      return outcome.changed ? {} : { refused: outcome.refused?.message ?? "It was decided already." };
-    }
     const outcome = await approvals.of(this.#services.agent).decide(id, { isApproved, ...decision });
     const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === id;
     return isRefused ? { refused: String(outcome["error"]) } : {};

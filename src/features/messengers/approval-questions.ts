@@ -1,9 +1,8 @@
 // Questions about parked actions in a chat: each is asked once, answered by a user's press, and closed by the first decision,
 // from whichever surface it came. Actions take the decision themselves.
 import type { AgentPath } from "../../host/path.ts";
-import type { ActionOutput, PendingApproval } from "../../feature/approval-contract.ts";
+import type { ActionOutput, Decision, PendingApproval } from "../../feature/approval-contract.ts";
 import { approverName } from "../approvals/approver.ts";
-import type { CallDecision } from "../channels/asked-calls.ts";
 import type { ApprovalOutcome, AskedAbout } from "../channels/capability.ts";
 import { isObject } from "../../util/json.ts";
 import {
@@ -29,7 +28,7 @@ import type { AskJob, Inbox, MessengerReply, PressJob, ReplyEnd } from "./inbox.
 export interface DecidingTarget {
   waitingApprovals(about?: AskedAbout): Promise<PendingApproval[]>;
   /** Of calls that wait inside an answer. */
-  decideCall(callId: string, decision: CallDecision): Promise<ActionOutput>;
+  decideCall(callId: string, decision: Decision): Promise<ActionOutput>;
   approveExecution(executionId: string, decision: { by: string; inputHash?: string }): Promise<ActionOutput>;
   rejectExecution(
     executionId: string,

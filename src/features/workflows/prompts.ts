@@ -63,7 +63,7 @@ function openPrompts(services: ChatServices): WorkflowPromptsFeature {
   return {
     name: "workflow-prompts",
     questions,
-    approvals: questionsSource(questions, agent),
+    approvals: questionsSource(questions),
     tables: APPROVAL_TABLES,
     start: () => outbox.work.start(),
     ready: () => outbox.work.ready(),

@@ -42,7 +42,7 @@ export interface WorkflowQuestion {
   readonly risk?: "low" | "medium" | "high";
 }
 
-export interface WaitingQuestion extends WorkflowQuestion {
+export interface AskedWorkflow extends WorkflowQuestion {
   readonly executionId: string;
   /** Of the input. */
   readonly inputHash: string;
@@ -64,13 +64,13 @@ export class WorkflowApprovals {
   readonly #table: TableSet;
   readonly #clock: Clock;
   readonly #outbox: PromptOutbox;
-  readonly decisions: DecisionLog;
+  readonly #decisions: DecisionLog;
 
   constructor({ sql, clock, outbox }: { sql: Sql; clock: Clock; outbox: PromptOutbox }) {
     this.#table = new TableSet(sql, APPROVAL_TABLES);
     this.#clock = clock;
     this.#outbox = outbox;
-    this.decisions = new DecisionLog({ sql, clock });
+    this.#decisions = new DecisionLog({ sql, clock });
   }
 
   /** The same question again, as a step that is retried asks it, changes nothing. */
@@ -93,17 +93,17 @@ export class WorkflowApprovals {
   }
 
   /** Those that wait, oldest first. */
-  waiting(executionId?: string): WaitingQuestion[] {
+  waiting(executionId?: string): AskedWorkflow[] {
     if (executionId === undefined) return this.#read("WHERE decided_at IS NULL ORDER BY created_at, id");
     return this.#read("WHERE decided_at IS NULL AND id = ?", executionId);
   }
 
   /** A question that was asked, decided or not. */
-  find(executionId: string): WaitingQuestion | undefined {
+  find(executionId: string): AskedWorkflow | undefined {
     return this.#read("WHERE id = ?", executionId)[0];
   }
 
-  #read(rest: string, ...values: string[]): WaitingQuestion[] {
+  #read(rest: string, ...values: string[]): AskedWorkflow[] {
     const rows = this.#table.all<ApprovalRow>(`SELECT id, question FROM cf_workflow_approvals ${rest}`, ...values);
     return rows.flatMap((row) => {
       const parsed = parseJson(row.question);
@@ -114,21 +114,27 @@ export class WorkflowApprovals {
     });
   }
 
-  /** False: it is decided already. */
-  decide(asked: WaitingQuestion, decision: Decision): boolean {
-    const { executionId, inputHash, workflow } = asked;
+  /** False: it is decided already, or not asked any more. */
+  decide(executionId: string, decision: Decision, record: () => void): boolean {
     return this.#table.transaction(() => {
+      const asked = this.find(executionId);
       const { changed } = this.#table.change(
         "UPDATE cf_workflow_approvals SET decided_at = ? WHERE id = ? AND decided_at IS NULL",
         ...[this.#clock.now(), executionId]
       );
-      if (changed === 0) return false;
-      const name = workflow.stepName;
-      const call = { executionId, source: "workflow", name, callId: executionId, messageId: "", inputHash } as const;
-      this.decisions.add(call, decision);
-      this.#outbox.send(workflow, { id: executionId, event: notificationOf(decision) });
+      if (changed === 0 || !asked) return false;
+      record();
+      this.#outbox.send(asked.workflow, { id: executionId, event: notificationOf(decision) });
       return true;
     });
+  }
+
+  /** What a decided question came to. */
+  outcomeOf(executionId: string): ApprovalNotification | undefined {
+    const first = this.#decisions.find(executionId);
+    return (
+      first && { approved: first.answer === "approved", reason: first.reason ?? undefined, by: first.by ?? undefined }
+    );
   }
 
   /** The workflow does not wait for it any more. */

@@ -1,0 +1,223 @@
+// How a question is decided, whatever asked it and through whatever the decision came: who may decide is asked first, the
+// first decision wins, and a decision that is sent again is the same decision. What is done then is the source's.
+import type { Clock, Sql } from "../../host/ports.ts";
+import {
+  grantOf,
+  type ActionOutput,
+  type ApprovalSource,
+  type Decision,
+  type FoundQuestion,
+  type Question
+} from "../../feature/approval-contract.ts";
+import { ToolAnswerError, type AnswerRefusal } from "../../turn/errors.ts";
+import { errorMessage } from "../../util/errors.ts";
+import { isObject, sameJson, type Json } from "../../util/json.ts";
+import { isThenable, whenDone, type MaybePromise } from "../../util/maybe-promise.ts";
+import { err, ok, type Result } from "../../util/result.ts";
+import { truncateText } from "../../util/truncate-value.ts";
+import { shownApprover } from "./approver.ts";
+import type { ApprovalMembers } from "./capability.ts";
+import { DecisionLog, describeDecision, isSameDecision, type RecordedDecision } from "./decision-log.ts";
+
+/** What a decision came to. */
+export type Outcome =
+  | { readonly is: "taken"; readonly decision: Decision }
+  /** It is the first decision, sent again. */
+  | { readonly is: "repeated" }
+  | { readonly is: "refused"; readonly error: ToolAnswerError; readonly issues?: readonly InputIssue[] };
+
+/** What is wrong with a changed input. */
+export interface InputIssue {
+  /** Where, as names and numbers; empty: all of it. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** A question that a decision is about, and how the decision is written. */
+export interface Asked {
+  readonly question: Question;
+  readonly isWaiting: boolean;
+  /** Absent: the input cannot be changed. */
+  readonly checkInput?: ((input: unknown) => MaybePromise<Result<unknown, unknown>>) | undefined;
+  idle?(): Promise<void> | undefined;
+  /** Takes the decision with the input that the schema made of a changed one. False: another decision was first. */
+  take(decision: Decision, record: () => void): boolean;
+}
+
+/** The agent whose questions are decided, as far as it is used. */
+export interface DecidingHost {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly agent: object;
+}
+
+export class Deciding {
+  readonly log: DecisionLog;
+  readonly #agent: Pick<ApprovalMembers, "authorizeApproval">;
+
+  constructor(host: DecidingHost) {
+    this.log = new DecisionLog(host);
+    // Only agents with these members open what asks.
+    this.#agent = host.agent as ApprovalMembers;
+  }
+
+  /** Never throws for what a caller can do wrong: answers `{ status: "error" }`. */
+  async decide(source: ApprovalSource, executionId: string, decision: Decision): Promise<ActionOutput> {
+    const found = await source.find(executionId, decision);
+    if (found.is === "unknown") return { status: "error", executionId, error: unknownText(decision) };
+    if (found.is === "refused") return this.#refusedOutput(found, executionId, decision);
+    const { question } = found;
+    const outcome = await this.answer(
+      {
+        question,
+        isWaiting: found.is === "waiting",
+        checkInput: source.checkInput && ((input) => source.checkInput?.(question, input) ?? ok(input)),
+        idle: () => source.idle?.(executionId),
+        take: (taken, record) => source.take(question, taken, record)
+      },
+      decision
+    );
+    if (outcome.is === "taken") return source.carryOut(question, outcome.decision);
+    return outcome.is === "repeated" ? source.outcomeOf(question) : errorOutput(question, outcome);
+  }
+
+  /** What comes at once is decided at once. */
+  answer(asked: Asked, decision: Decision): MaybePromise<Outcome> {
+    const { question, isWaiting } = asked;
+    // What was decided may have run with another input than the one that was asked about.
+    const hash = (isWaiting ? undefined : this.#first(question)?.inputHash) ?? question.inputHash;
+    if (decision.inputHash !== undefined && decision.inputHash !== hash) return refused("not-open", OTHER_INPUT);
+    return whenDone(isWaiting ? checkedDecision(asked, decision) : ok(decision), (checked): MaybePromise<Outcome> => {
+      if (!checked.ok) return checked.error;
+      return whenDone(this.#refusal(question, checked.value), (refusal): MaybePromise<Outcome> => {
+        if (refusal !== undefined) return refused("not-allowed", refusal);
+        if (!isWaiting) return this.#decidedBefore(question, decision);
+        return whenDone(asked.idle?.(), () => this.#take(asked, checked.value, decision));
+      });
+    });
+  }
+
+  /** `given`: with the input as it was sent, which is what a repetition sends. */
+  #take({ question, take }: Asked, decision: Decision, given: Decision): Outcome {
+    const record = () => this.log.add(question, given);
+    return take(decision, record) ? { is: "taken", decision } : this.#decidedBefore(question, given);
+  }
+
+  #decidedBefore(question: Question, again: Decision): Outcome {
+    const first = this.#first(question);
+    if (first && isSameDecision(first, again)) return { is: "repeated" };
+    const error = first ? `Nothing was done: ${NOT_PENDING}: ${describeDecision(first)}.` : unknownText(again);
+    return refused("not-open", error);
+  }
+
+  /** Of the questions that a run of code asks, the decision over this one. */
+  #first({ executionId, inputHash, source }: Question): RecordedDecision | undefined {
+    return this.log.find(executionId, source === "codemode" ? inputHash : undefined);
+  }
+
+  async #refusedOutput(
+    { error, question, more }: Extract<FoundQuestion, { is: "refused" }>,
+    executionId: string,
+    decision: Decision
+  ): Promise<ActionOutput> {
+    const refusal = question && (await this.#refusal(question, decision));
+    if (refusal !== undefined) return { status: "error", executionId, error: refusal };
+    return { status: "error", executionId, error, ...more };
+  }
+
+  /** Why the caller may not decide this; undefined when it may. Never throws: a class that fails refuses. */
+  #refusal(question: Question, { isApproved, by, input }: Decision): MaybePromise<string | undefined> {
+    const { messageId: _, descriptor, ...asked } = question;
+    try {
+      const answer: unknown = this.#agent.authorizeApproval({
+        ...asked,
+        // The class decides over the call that would run, with what it would run with.
+        descriptor: input === undefined ? descriptor : { ...descriptor, input: shownInput(input) },
+        decision: isApproved ? "approve" : "reject",
+        ...shownApprover(by ?? null)
+      });
+      return isThenable(answer) ? Promise.resolve(answer).then(refusalOf).catch(failure) : refusalOf(answer);
+    } catch (error) {
+      return failure(error);
+    }
+  }
+}
+
+const OTHER_INPUT = "Nothing was done: what waits for approval has another input than the one that was decided about.";
+const NOT_PENDING = "it is no longer pending";
+const NOT_KEPT =
+  "it is not pending, and no outcome of it is kept; what came of a decided action is in the conversation";
+
+function unknownText({ inputHash }: Decision): string {
+  return `Nothing was done: ${inputHash === undefined ? NOT_PENDING : NOT_KEPT}.`;
+}
+
+/** The output of a decision that changed nothing. */
+export function errorOutput(
+  { executionId, source, descriptor }: Question,
+  { error, issues }: Pick<Extract<Outcome, { is: "refused" }>, "error" | "issues">
+): ActionOutput {
+  const { action } = descriptor;
+  const { code, message, reason } = error;
+  const isOfInput = reason === "bad-input" || reason === "fixed-input";
+  const named = { ...(isOfInput && { code }), ...(issues && { issues: [...issues] }) };
+  return { status: "error", executionId, ...(source === "action" && { action }), error: message, ...named };
+}
+
+function refused(reason: AnswerRefusal, message?: string): Extract<Outcome, { is: "refused" }> {
+  return { is: "refused", error: new ToolAnswerError(reason, message) };
+}
+
+/** The decision with what the schema made of its input. A rejection has none, and the input that was asked about is no change. */
+function checkedDecision({ question, checkInput }: Asked, decision: Decision): MaybePromise<Result<Decision, Outcome>> {
+  const { input, isApproved, ...rest } = decision;
+  const { descriptor, source } = question;
+  const isSame = source !== "codemode" && input !== undefined && sameJson(input as Json, descriptor.input as Json);
+  if (input === undefined || !isApproved || isSame) return ok({ ...rest, isApproved });
+  if (!checkInput) return err(refused("fixed-input"));
+  return whenDone(checkInput(input), (checked) =>
+    checked.ok ? ok({ ...decision, input: checked.value }) : err(badInput(checked.error))
+  );
+}
+
+function badInput(error: unknown): Outcome {
+  const issues = issuesIn(error);
+  const text = issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`));
+  const told = `Nothing was done: the changed input is not valid: ${text.join("; ")}`;
+  return { is: "refused", error: new ToolAnswerError("bad-input", truncateText(told, MAX_ISSUE_CHARS)), issues };
+}
+
+/** Issues of a schema of the standard, such as Zod's; else the error's own words. */
+function issuesIn(error: unknown, depth = 0): InputIssue[] {
+  const { issues, cause } =
+    isObject(error) || error instanceof Error ? (error as { issues?: unknown; cause?: unknown }) : {};
+  if (Array.isArray(issues)) return issues.slice(0, MAX_ISSUES).flatMap((one: unknown) => readIssue(one));
+  if (cause !== undefined && depth < 3) return issuesIn(cause, depth + 1);
+  return [{ path: [], message: typeof error === "string" ? error : errorMessage(error) }];
+}
+
+function readIssue(issue: unknown): InputIssue[] {
+  if (!isObject(issue) || typeof issue["message"] !== "string") return [];
+  const path: unknown[] = Array.isArray(issue["path"]) ? issue["path"] : [];
+  const keys = path.map((key) => (isObject(key) ? key["key"] : key));
+  return [{ path: keys.map((key) => (typeof key === "number" ? key : String(key))), message: issue["message"] }];
+}
+
+const MAX_ISSUES = 20;
+const MAX_ISSUE_CHARS = 2_000;
+
+/** An input as a descriptor shows it. */
+function shownInput(input: unknown): object {
+  return isObject(input) || Array.isArray(input) ? input : { value: input };
+}
+
+function refusalOf(answer: unknown): string | undefined {
+  const { allowed, reason } = grantOf(answer);
+  return allowed ? undefined : (reason ?? "Nothing was done: you may not decide this.");
+}
+
+/** What failed is the developer's to know. */
+function failure(error: unknown): string {
+  console.error("authorizeApproval() failed: the decision is refused.", error);
+  return "Nothing was done: whether you may decide this could not be found out.";
+}
