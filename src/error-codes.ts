@@ -207,6 +207,8 @@ export type ThinkErrorCode =
   | "too-large"
   | "too-many-entries"
   | "too-many-schedules"
+  | "tool-call-bad-input"
+  | "tool-call-fixed-input"
   | "tool-call-incomplete"
   | "tool-call-needs-approval"
   | "tool-call-not-allowed"

@@ -16,6 +16,7 @@ import { ClientQueueFullError, CommandRefusedError } from "./errors.ts";
 import {
   clientFrames,
   type ConversationFrame,
+  type ApprovalFrame,
   type ClientToolDescription,
   type RefusedFrame,
   type ToolResultFrame
@@ -132,8 +133,8 @@ export class ClientConversation {
     return this.#answer(result.callId, clientFrames.toolResult(result));
   }
 
-  answerApproval(callId: string, isApproved: boolean): Promise<void> {
-    return this.#answer(callId, clientFrames.approval(callId, isApproved));
+  answerApproval(callId: string, decision: ApprovalFrame): Promise<void> {
+    return this.#answer(callId, clientFrames.approval(callId, decision));
   }
 
   /** A decision that is made by a call: the question is off the screen while it runs. */

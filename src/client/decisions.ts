@@ -6,7 +6,7 @@ import { questionIn, type AskedQuestion } from "./message-list.ts";
 import type { WaitingApproval } from "./view.ts";
 
 /** An approval of `pendingApprovals`, of this client or of the agent's method. */
-export type DecidedQuestion = AskedQuestion & Partial<Pick<WaitingApproval, "callId" | "executionId">>;
+export type DecidedQuestion = AskedQuestion & Partial<Pick<WaitingApproval, "callId" | "executionId" | "approvalId">>;
 
 export type CallAgent = (method: string, args: readonly unknown[], options?: RepeatableCall) => Promise<unknown>;
 
@@ -23,11 +23,13 @@ export interface SentDecision {
   readonly question: AskedQuestion;
   readonly isApproved: boolean;
   readonly reason: string | undefined;
+  /** What the call is to run with in place of the input that was asked about. */
+  readonly input: unknown;
 }
 
 export async function sendDecision(
   call: CallAgent,
-  { executionId, question, isApproved, reason }: SentDecision
+  { executionId, question, isApproved, reason, input }: SentDecision
 ): Promise<Decided> {
   const { inputHash, seq } = question;
   const named = { inputHash, seq };
@@ -37,7 +39,7 @@ export async function sendDecision(
   };
   const options = { timeoutMs: Infinity, onRepeat };
   const output = isApproved
-    ? await call("approveExecution", [executionId, named], options)
+    ? await call("approveExecution", [executionId, { ...named, input }], options)
     : await call("rejectExecution", [executionId, reason ?? null, named], options);
   return { output, isRefused: isRefusal(output, executionId), isRepeated };
 }

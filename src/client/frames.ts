@@ -295,6 +295,15 @@ export interface ToolResultFrame {
   readonly errorText?: string;
 }
 
+export interface ApprovalFrame {
+  readonly isApproved: boolean;
+  readonly reason?: string | undefined;
+  /** Which question is decided. */
+  readonly approvalId?: string | undefined;
+  /** What the call is to run with in place of the input that was asked about. */
+  readonly input?: unknown;
+}
+
 export const clientFrames = {
   request: ({ requestId, messages, trigger, clientTools, body }: RequestFrame) =>
     JSON.stringify({
@@ -316,8 +325,14 @@ export const clientFrames = {
       ...(errorText !== undefined && { state: "output-error", errorText }),
       autoContinue: true
     }),
-  approval: (callId: string, approved: boolean) =>
-    JSON.stringify({ type: "cf_agent_tool_approval", toolCallId: callId, approved, autoContinue: true }),
+  approval: (callId: string, { isApproved, ...question }: ApprovalFrame) =>
+    JSON.stringify({
+      type: "cf_agent_tool_approval",
+      toolCallId: callId,
+      approved: isApproved,
+      autoContinue: true,
+      ...question
+    }),
   probe: (probeId: string) => JSON.stringify({ type: "cf_agent_stream_resume_request", probeId }),
   acknowledge: (id: string) => JSON.stringify({ type: "cf_agent_stream_resume_ack", id }),
   state: (state: unknown) => JSON.stringify({ type: "cf_agent_state", state }),

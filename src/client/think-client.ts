@@ -11,7 +11,7 @@ import { ClientConversation } from "./conversation.ts";
 import { questionOfRun, sendDecision, type CallAgent, type DecidedQuestion } from "./decisions.ts";
 import { diagnose, type Diagnosis } from "./diagnosis.ts";
 import { CallMayHaveRunError, ClientClosedError } from "./errors.ts";
-import { type AgentFrame, clientFrames, messageList, readFrame } from "./frames.ts";
+import { type AgentFrame, type ApprovalFrame, clientFrames, messageList, readFrame } from "./frames.ts";
 import { isParked, toolPartsOf } from "./message-list.ts";
 import { Outbox } from "./outbox.ts";
 import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequest } from "./requests.ts";
@@ -255,14 +255,15 @@ export class ThinkClient<Agent = unknown> {
   /**
    * Agrees to a call. Takes an approval of `pendingApprovals`, then no other question is decided by it. A call id, or the
    * execution id of what is parked, stands for the question that waits there now, except for one that may have run: that
-   * is a CallMayHaveRunError. Resolves when the agent has the decision, for a parked action with its output; rejects if
+   * is a CallMayHaveRunError. With `input` the call runs with that, if its schema takes it. Resolves when the agent has the decision, for a parked action with its output; rejects if
    * the agent refuses it.
    */
-  readonly approve = (of: string | DecidedQuestion): Promise<unknown> => this.#decide(of, true);
+  readonly approve = (of: string | DecidedQuestion, change: { readonly input?: unknown } = {}): Promise<unknown> =>
+    this.#decide(of, { isApproved: true, input: change.input });
 
-  /** Decides against a call, which then never runs. The reason is kept for parked actions. */
+  /** Decides against a call, which then never runs. The model reads the reason. */
   readonly reject = (of: string | DecidedQuestion, reason?: string): Promise<unknown> =>
-    this.#decide(of, false, reason);
+    this.#decide(of, { isApproved: false, reason });
 
   /**
    * Where the sub-agent of a run is found: another client, or `useThink`, opens its conversation, to follow it or to talk
@@ -313,7 +314,7 @@ export class ThinkClient<Agent = unknown> {
         void this.#conversation.answerTool({ callId, toolName, ...outcome });
         return true;
       },
-      decide: (approval, isApproved) => this.#decide(approval, isApproved)
+      decide: (approval, isApproved) => this.#decide(approval, { isApproved })
     });
   }
 
@@ -325,7 +326,7 @@ export class ThinkClient<Agent = unknown> {
     });
   }
 
-  #decide(of: string | DecidedQuestion, isApproved: boolean, reason?: string): Promise<unknown> {
+  #decide(of: string | DecidedQuestion, decision: ApprovalFrame): Promise<unknown> {
     const given: DecidedQuestion = typeof of === "string" ? {} : of;
     const id = typeof of === "string" ? of : (of.executionId ?? of.callId ?? "");
     const shown = this.#approval(id);
@@ -335,13 +336,22 @@ export class ThinkClient<Agent = unknown> {
     const asked = { ...shown, ...given };
     // Not on the screen: an action that was parked long ago is decided by its execution id all the same.
     const executionId = asked.executionId ?? (shown || typeof of !== "string" ? undefined : of);
-    if (executionId === undefined) return this.#conversation.answerApproval(asked.callId ?? "", isApproved);
+    if (executionId === undefined) {
+      const { callId: answered = "", approvalId } = asked;
+      return this.#conversation.answerApproval(answered, { ...decision, approvalId });
+    }
     // An older question than the one on the screen leaves that one there.
     const callId = asked.inputHash === shown?.inputHash ? shown?.callId : undefined;
     const call: CallAgent = (method, args, options) => this.#call(method, args, options);
     return this.#conversation.decide(callId, async () => {
       const question = shown || asked.inputHash !== undefined ? asked : await questionOfRun(call, executionId);
-      const decided = await sendDecision(call, { executionId, question, isApproved, reason });
+      const decided = await sendDecision(call, {
+        reason: undefined,
+        input: undefined,
+        ...decision,
+        executionId,
+        question
+      });
       // If the first one arrived, an action answers the second one that nothing is pending.
       const isAnswered = decided.isRepeated && decided.isRefused && callId !== undefined;
       return isAnswered ? { ...decided, output: this.#outputOf(callId) } : decided;

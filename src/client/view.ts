@@ -27,6 +27,8 @@ export interface WaitingApproval extends AskedQuestion {
   readonly callId: string;
   /** Set: an action that is parked, and waits as long as it takes. */
   readonly executionId?: string;
+  /** Of a call inside an answer: which question it is. */
+  readonly approvalId?: string;
   readonly toolName: string;
   readonly input: unknown;
   /** What the agent says about it, such as a summary and a risk. */
@@ -130,7 +132,7 @@ function approvalOf(part: ToolPart): WaitingApproval | undefined {
     return { ...callOf(part), executionId, ...questionIn(part), ...descriptorIn(part.approvalDescriptor) };
   }
   return part.state === "approval-requested"
-    ? { ...callOf(part), ...descriptorIn(part.approval?.descriptor) }
+    ? { ...callOf(part), approvalId: part.approval?.id, ...descriptorIn(part.approval?.descriptor) }
     : undefined;
 }
 

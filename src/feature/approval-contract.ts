@@ -11,6 +11,9 @@ import type { CarriesFeature, Feature } from "./feature.ts";
 /** What `getActions()` returns; undefined: left out. */
 export type ActionSet = Record<string, CarriesFeature<ActionsFeature> | undefined>;
 
+/** On a tool whose calls are approved as they are, or not at all. */
+export const FIXED_INPUT: unique symbol = Symbol.for("everthink.fixed-input") as typeof FIXED_INPUT;
+
 /** A question to a human as its source keeps it: what is shown of it, and what only the agent uses. */
 export interface Question extends PendingApproval {
   readonly inputHash: string;

@@ -195,7 +195,15 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
   },
   "approval-answered": {
     ...ofTurn,
-    body: { callId, approvalId, approved: flag, reason: nullable(text), decidedBy: optional(text) }
+    body: {
+      callId,
+      approvalId,
+      approved: flag,
+      reason: nullable(text),
+      decidedBy: optional(text),
+      input: optional(json),
+      givenInput: optional(json)
+    }
   },
   "model-called": { ...ofAttempt, body: { modelId: text, tools: list(text), prompt: text } },
   "step-finished": { ...ofAttempt, body: { step: count, finishReason: text, usage } },

@@ -139,6 +139,10 @@ export interface ApprovalAnswered extends TurnRecord<"approval-answered"> {
   readonly reason: string | null;
   /** The name of the person, where the class knows it or one was given. */
   readonly decidedBy?: string;
+  /** What the call runs with in place of the input that was asked about. */
+  readonly input?: Json;
+  /** That input before its schema changed it, where it did. */
+  readonly givenInput?: Json;
 }
 
 /** The model is about to be called. Written with whatever the attempt writes next. */

@@ -137,8 +137,8 @@ class CallNames {
 }
 
 function completePart(part: ToolPart, isResumable: boolean): ToolPart | undefined {
-  // What a broken call really said is shown to users only; ai 7 warns about the field.
-  const { rawInput, inputEncoding: _encoding, ...rest } = part;
+  // What a broken call really said is shown to users only, and a changed input is told in the prompt; ai 7 warns about the field.
+  const { rawInput, inputEncoding: _encoding, askedInput: _asked, ...rest } = part;
   const call: ToolPart = { ...rest, input: toolInputObject(part.input ?? rawInput) };
   if (part.state === "output-denied" || (part.state === "approval-responded" && part.approval?.approved === false)) {
     return denied(call);

@@ -45,6 +45,8 @@ export type ToolPart = {
   readonly approval?: ToolApproval;
   /** Of a durable pause. Never inside `approval`: the next prompt would ask for approval of a settled call. */
   readonly approvalDescriptor?: unknown;
+  /** What was asked about, where a person approved the call with another input, which is then `input`. */
+  readonly askedInput?: unknown;
 };
 
 export type MessagePart = UIMessage["parts"][number];

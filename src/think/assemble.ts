@@ -35,6 +35,7 @@ import {
 } from "./prompt.ts";
 import { CutOutputs, READ_RESULT, readResultTool } from "../feature/read-result.ts";
 import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "../feature/tool-layers.ts";
+import { changedInputsPrompt } from "./changed-inputs.ts";
 import { withDetails } from "./turn-details.ts";
 import type { TurnParts } from "../feature/turn-parts.ts";
 
@@ -188,7 +189,7 @@ export class Assembly {
     const result = this.#resultTools(parts, cut);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result }), policy);
     const explanation = explainPrompt(
-      await this.#promptInput(parts, policy, this.#init.peekedPrompt),
+      await this.#promptInput([...parts.prompt, ...changedInputsPrompt(history)], policy, this.#init.peekedPrompt),
       exposedTools(merged)
     );
     return { explanation, merged, shown, modelMessages: (of) => this.#modelMessages(of, merged.tools) };
@@ -203,7 +204,8 @@ export class Assembly {
     const parts = await this.#init.features.inTurn(turn);
     const resultTools = this.#resultTools(parts, cut);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: resultTools }), policy);
-    const sections = promptSections(await this.#promptInput(parts, policy));
+    const told = [...parts.prompt, ...changedInputsPrompt(history)];
+    const sections = promptSections(await this.#promptInput(told, policy));
     // The class may have a tool of that name, and a channel may leave it out: then nothing may point to it.
     const canReadCut = !cut.isEmpty && merged.tools[READ_RESULT] === resultTools[READ_RESULT];
     const shown = canReadCut || cut.isEmpty ? named : cut.show(history, this.#truncation(false));
@@ -275,7 +277,7 @@ export class Assembly {
   }
 
   async #promptInput(
-    parts: TurnParts,
+    features: TurnParts["prompt"],
     policy: ChannelPolicy | undefined,
     sessionPrompt = this.#init.sessionPrompt
   ): Promise<PromptInput> {
@@ -287,7 +289,7 @@ export class Assembly {
       base: () => overrides.getSystemPrompt(),
       ...(channelInstructions !== undefined && { channelInstructions }),
       ...(session !== undefined && { session }),
-      features: parts.prompt
+      features
     };
   }
 

@@ -121,19 +121,25 @@ export class Answers {
     { toolCallId, approved, reason, autoContinue, origin }: ApprovalAnswer,
     taken: TakenDecision
   ): AnswerOutcome {
-    const { by: decidedBy } = taken;
+    const { by: decidedBy, input, givenInput } = taken;
+    const changed = {
+      ...(input !== undefined && { input }),
+      ...(givenInput !== undefined && { givenInput })
+    };
     const answered = this.#answer({
       ...{ toolCallId, autoContinue, origin },
       why: "approval",
       taken,
-      change: (message) => withApproval(message, toolCallId, { approved, ...(reason !== undefined && { reason }) }),
+      change: (message) =>
+        withApproval(message, toolCallId, { approved, ...(reason !== undefined && { reason }), ...changed }),
       record: (message) => ({
         type: "approval-answered",
         callId: callId(toolCallId),
         approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
         approved,
         reason: reason ?? null,
-        ...(decidedBy !== undefined && { decidedBy })
+        ...(decidedBy !== undefined && { decidedBy }),
+        ...changed
       })
     });
     if (!answered.changed) return answered;

@@ -13,6 +13,7 @@ import type {
   ToolPart
 } from "../model/index.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
+import type { Json } from "../util/json.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { AnswerOutcome } from "./answers.ts";
 import type { AwaitedRetry, ExhaustionReason } from "./retry-policy.ts";
@@ -90,6 +91,8 @@ export interface ChatDecision {
   /** The name that came with the decision. */
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
+  /** What the call is to run with in place of the input that was asked about. */
+  readonly input?: unknown;
   /** Of the question that is decided about, where the decision says so: no other is decided by it. */
   readonly inputHash?: string | undefined;
   readonly approvalId?: string | undefined;
@@ -101,6 +104,10 @@ export interface ChatDecision {
 export interface TakenDecision {
   /** The name of who decides, if it is known. */
   readonly by?: string | undefined;
+  /** What the call runs with in place of the input that was asked about. */
+  readonly input?: Json | undefined;
+  /** That input before its schema changed it, where it did. */
+  readonly givenInput?: Json | undefined;
   /** Part of the transaction that applies the decision. */
   readonly record?: () => void;
 }

@@ -19,6 +19,7 @@ import {
 import { cutOffPart, openCallOf } from "../session/open-calls.ts";
 import type { CallId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
+import { withChangedInput } from "./tool-answer.ts";
 import { toolPartOf } from "./tool-calls.ts";
 import type { Progress } from "./decide.ts";
 import { AnswerSize } from "./stream.ts";
@@ -188,11 +189,15 @@ class Repair {
     } else this.#push(chunk);
   }
 
-  #approve({ callId }: CallView): void {
+  #approve({ callId, input, approval: decided }: CallView): void {
     const found = this.#find(callId);
     if (found?.part.state !== "approval-requested") return;
+    const { askedInput, givenInput } = decided ?? {};
     const approval = { id: callId, ...found.part.approval, approved: true };
-    this.#put(found.index, asMessagePart({ ...found.part, state: "approval-responded", approval }));
+    const part: ToolPart = { ...found.part, state: "approval-responded", approval };
+    const isChanged = askedInput !== undefined;
+    const answered = isChanged ? withChangedInput({ ...part, askedInput }, { input, givenInput }) : part;
+    this.#put(found.index, asMessagePart(answered));
   }
 
   #settleOrphan(part: MessagePart): void {

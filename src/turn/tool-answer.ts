@@ -33,16 +33,37 @@ export function withToolResult(
   });
 }
 
+interface CallDecision {
+  readonly approved: boolean;
+  readonly reason?: string;
+  /** What the call runs with in place of the input that was asked about. */
+  readonly input?: unknown;
+  /** That input before its schema changed it, where it did. */
+  readonly givenInput?: unknown;
+}
+
 export function withApproval(
   message: UIMessage,
   toolCallId: string,
-  decision: { readonly approved: boolean; readonly reason?: string }
+  { input, givenInput, ...decision }: CallDecision
 ): Answered {
   return withPart(message, toolCallId, (part) => {
     if (part.state !== "approval-requested") return "not-open";
     const approval = { id: toolCallId, ...part.approval, ...decision };
-    return { ...part, state: decision.approved ? "approval-responded" : "output-denied", approval };
+    const state = decision.approved ? "approval-responded" : "output-denied";
+    const answered: ToolPart = { ...part, state, approval };
+    return input === undefined ? answered : withChangedInput(answered, { input, givenInput });
   });
+}
+
+/** An approved call that runs with another input. ai 7 compares it with what the schema makes of `inputSchemaInput`. */
+export function withChangedInput(
+  part: ToolPart,
+  { input, givenInput }: Pick<CallDecision, "input" | "givenInput">
+): ToolPart {
+  const { inputSchemaInput: _asked, ...approval } = part.approval ?? { id: part.toolCallId };
+  const given = givenInput !== undefined && { inputSchemaInput: givenInput };
+  return { ...part, input, askedInput: part.askedInput ?? part.input ?? null, approval: { ...approval, ...given } };
 }
 
 /** Some calls of the message are answered and some still wait: going on now would ignore the rest. */

@@ -52,6 +52,12 @@ export type ChatCommand =
       readonly toolCallId: string;
       readonly approved: boolean;
       readonly autoContinue: boolean;
+      readonly reason?: string | undefined;
+      /** Which question it is meant for. */
+      readonly approvalId?: string | undefined;
+      readonly inputHash?: string | undefined;
+      /** What the call is to run with in place of the input that was asked about. */
+      readonly input?: unknown;
     }
   | { readonly type: "resume-request"; readonly probeId: string | undefined }
   | { readonly type: "resume-ack"; readonly requestId: string }
@@ -137,10 +143,23 @@ function readToolResult(frame: Fields): ChatCommand {
   };
 }
 
-function readApproval({ toolCallId, approved, autoContinue }: Fields): ChatCommand {
+function readApproval({ toolCallId, approved, autoContinue, input, ...frame }: Fields): ChatCommand {
   if (!isUsableId(toolCallId, MAX_CALL_ID_BYTES)) return ignored("an approval without a call id");
   if (typeof approved !== "boolean") return ignored("an approval that says neither yes nor no");
-  return { type: "approval", toolCallId, approved, autoContinue: autoContinue === true };
+  return {
+    type: "approval",
+    toolCallId,
+    approved,
+    autoContinue: autoContinue === true,
+    reason: textOf(frame.reason),
+    approvalId: textOf(frame.approvalId),
+    inputHash: textOf(frame.inputHash),
+    input
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 function withId(id: unknown, command: (requestId: string) => ChatCommand): ChatCommand {

@@ -343,11 +343,12 @@ export class ChatProtocol implements TurnListener {
   }
 
   #approval(view: ClientView, command: Extract<ChatCommand, { type: "approval" }>): MaybePromise<void> {
-    const { toolCallId, approved, autoContinue } = command;
-    const answer = { toolCallId, approved, autoContinue, origin: view.socket.key };
-    return whenDone(this.#init.turns.answerApproval(answer), (outcome) =>
-      this.#sendRefusal(view, { toolCallId, approved }, outcome)
-    );
+    const { type: _type, ...answer } = command;
+    const { toolCallId, approved, input } = answer;
+    // A decision with another input is no repetition of one that was taken, though it says the same.
+    const about = input === undefined ? { toolCallId, approved } : { toolCallId };
+    const answered = this.#init.turns.answerApproval({ ...answer, origin: view.socket.key });
+    return whenDone(answered, (outcome) => this.#sendRefusal(view, about, outcome));
   }
 
   /** The reason and the stored call, to its sender only: that client already shows its own answer, others do not. */

@@ -15,10 +15,13 @@ import type { Json } from "../../util/json.ts";
 import { truncateText } from "../../util/truncate-value.ts";
 import { SETTLED, type RunEnd } from "../../work/kind.ts";
 import { namedActions, type AnyAction } from "./descriptor.ts";
+import { hashedInput } from "./json-copy.ts";
+import { byteLength } from "../../util/bytes.ts";
+import { err, type Result } from "../../util/result.ts";
 import type { EffectOutcome, Effects } from "./effect.ts";
 import { errorEnvelope } from "./errors.ts";
 import type { Ledger, LedgerCall } from "./ledger.ts";
-import { isPauseId, RETRY_MS, type Parked, type ParkedAction } from "./parked.ts";
+import { isPauseId, MAX_PARKED_INPUT_BYTES, RETRY_MS, type Parked, type ParkedAction } from "./parked.ts";
 import { ledgerKey } from "./policies.ts";
 import { contextOf } from "./run.ts";
 import type { ActionsHost } from "./runtime.ts";
@@ -134,12 +137,23 @@ export class ActionApprovals implements ApprovalSource {
     return { is: "unknown" };
   }
 
-  take({ executionId }: Question, decision: Decision, record: () => void): boolean {
+  async checkInput({ descriptor }: Question, input: unknown): Promise<Result<unknown, unknown>> {
+    const action = this.#actions().get(descriptor.action);
+    if (!action) return err(`The action "${descriptor.action}" does not exist any more.`);
+    const checked = await this.#init.host.validate(action.config.inputSchema, input);
+    if (!checked.ok) return checked;
+    const { text } = hashedInput(descriptor.action, checked.value);
+    if (byteLength(text) > MAX_PARKED_INPUT_BYTES) return err(`It is larger than ${MAX_PARKED_INPUT_BYTES} bytes.`);
+    return checked;
+  }
+
+  take({ executionId, descriptor }: Question, decision: Decision, record: () => void): boolean {
     const { parked, host } = this.#init;
-    const { isApproved, by, reason, origin } = decision;
+    const { isApproved, by, reason, input, origin } = decision;
+    const changed = input === undefined ? undefined : changedInput(descriptor.action, input);
     const state = isApproved ? "approved" : "rejected";
     const won = host.conversation.atomically(() => {
-      const isFirst = parked.decide(executionId, { state, by: by ?? null, reason: reason ?? null });
+      const isFirst = parked.decide(executionId, { state, by: by ?? null, reason: reason ?? null }, changed);
       if (isFirst) record();
       return isFirst;
     });
@@ -211,7 +225,12 @@ export class ActionApprovals implements ApprovalSource {
       // A conversation that was cleared meanwhile took its rows along.
       if (!parked.find(row.executionId)) return;
       if (how.isRefused === true) ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome ?? null);
-      const replaced = conversation.replaceOutput(row, outcome);
+      // The transcript shows what the action ran with; what was asked about is beside it.
+      const replaced = conversation.replaceOutput(
+        row,
+        outcome,
+        row.changed ? { input: row.input, askedInput: row.descriptor.input } : undefined
+      );
       if (replaced === "not-yet") return parked.finish(row.executionId, outcome, "parked");
       if (replaced === "gone") conversation.note(noteText(row, outcome));
       if (replaced !== "already-resolved") conversation.continueTurn(row, how.origin);
@@ -287,4 +306,10 @@ function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined
 
 function notPending(executionId: string, why = "it is no longer pending"): ActionOutput {
   return { status: "error", executionId, error: `Nothing was done: ${why}.` };
+}
+
+/** As it is stored: JSON, whatever the schema made of it. */
+function changedInput(action: string, input: unknown): ParkedAction["changed"] {
+  const { text, hash } = hashedInput(action, input);
+  return { input: JSON.parse(text) as Json, hash };
 }

@@ -38,6 +38,8 @@ interface StoredPause extends Omit<ParkedCall, "executionId"> {
   readonly grant: ActionGrant;
   readonly decidedBy: string | null;
   readonly reason: string | null;
+  /** What it runs with in place of the input that was asked about. */
+  readonly changed?: { readonly input: Json; readonly hash: string } | undefined;
   /** Of one that is done; undefined also when the action returned nothing. */
   readonly outcome?: Json | undefined;
 }
@@ -122,15 +124,17 @@ export class Parked {
     return executionId;
   }
 
-  /** One caller wins: true only for the one that took it from "parked". It is due then. */
+  /** One caller wins: true only for the one that took it from "parked". It is due then. `changed`: what the action runs with. */
   decide(
     executionId: string,
-    decision: { state: "approved" | "rejected"; by: string | null; reason: string | null }
+    decision: { state: "approved" | "rejected"; by: string | null; reason: string | null },
+    changed?: StoredPause["changed"]
   ): boolean {
     const { state, by: decidedBy, reason } = decision;
     const known = this.work.find(executionId);
     if (known?.payload.state !== "parked") return false;
-    return this.work.schedule(executionId, this.#host.clock.now(), { ...known.payload, state, decidedBy, reason });
+    const decided = { ...known.payload, state, decidedBy, reason, changed };
+    return this.work.schedule(executionId, this.#host.clock.now(), decided);
   }
 
   /** Its outcome is known: it is settled with the transaction that puts it in its place, and parked until it has one. */
@@ -205,8 +209,10 @@ export function isPausedOutput(output: unknown): output is PausedOutput {
 }
 
 function parkedOf({ key, payload, dueAt }: Pick<WorkView<StoredPause>, "key" | "payload" | "dueAt">): ParkedAction {
+  const { changed, descriptor, inputHash } = payload;
   // It is the input of a call, which was JSON.
-  return { ...payload, executionId: key, input: payload.descriptor.input as Json, dueAt };
+  const { input, hash } = changed ?? { input: descriptor.input as Json, hash: inputHash };
+  return { ...payload, executionId: key, input, inputHash: hash, dueAt };
 }
 
 function isCall(stored: unknown): stored is Omit<ParkedCall, "executionId"> {
@@ -222,5 +228,8 @@ function decode(stored: unknown): Result<StoredPause, string> {
   const { descriptor, inputHash } = pause;
   if (!isObject(descriptor) || sha256(canonicalJson(descriptor["input"] ?? null)) !== inputHash)
     return err("its descriptor or input is not what was stored");
+  const { changed } = pause;
+  if (changed !== undefined && (!isObject(changed) || sha256(canonicalJson(changed.input ?? null)) !== changed.hash))
+    return err("its changed input is not what was stored");
   return ok({ ...(pause as StoredPause), grant: grantOf(pause.grant) });
 }

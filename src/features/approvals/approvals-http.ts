@@ -1,6 +1,6 @@
 // Approvals over plain HTTP, for dashboards and scripts without a socket:
 //   GET  /agents/<class>/<name>/approvals                  what waits for a human
-//   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "seq"?, "by"? }
+//   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "input"?, "inputHash"?, "seq"?, "by"? }
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { readText } from "../../util/bytes.ts";
@@ -8,7 +8,7 @@ import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/jso
 import type { Decision } from "../../feature/approval-contract.ts";
 import type { Approvals } from "./approvals.ts";
 
-/** A decision is small; more than this is no decision. */
+/** A decision is small, also one with a changed input; more than this is no decision. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 const REST = /^(?:\/([^/]+))?$/;
@@ -51,13 +51,14 @@ function readDecision(text: string | undefined): Decision | undefined {
   if (text === undefined) return undefined;
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
-  const { decision, reason, inputHash, seq, by } = parsed.value;
+  const { decision, reason, inputHash, seq, by, input } = parsed.value;
   if (decision !== "approve" && decision !== "reject") return undefined;
   return {
     isApproved: decision === "approve",
     reason: typeof reason === "string" ? reason : undefined,
     inputHash: typeof inputHash === "string" ? inputHash : undefined,
     seq: typeof seq === "number" ? seq : undefined,
-    by: typeof by === "string" ? by : undefined
+    by: typeof by === "string" ? by : undefined,
+    input
   };
 }

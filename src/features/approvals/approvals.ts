@@ -15,12 +15,13 @@ import type { ChatServices } from "../../feature/services.ts";
 import type { AnswerOutcome } from "../../turn/answers.ts";
 import { ToolAnswerError } from "../../turn/errors.ts";
 import type { ChatDecision, TakenDecision } from "../../turn/hooks.ts";
+import { sameJson, type Json } from "../../util/json.ts";
 import { whenDone, type MaybePromise } from "../../util/maybe-promise.ts";
 import { approvalsResponse } from "./approvals-http.ts";
 import { approverOf, surfaceOf } from "./approver.ts";
 import type { ApprovalMembers } from "./capability.ts";
 import { ChatQuestions, chatQuestion, isOfOtherQuestion } from "./chat-questions.ts";
-import { Deciding, type Outcome } from "./deciding.ts";
+import { Deciding, withoutSameInput, type Outcome } from "./deciding.ts";
 import { DECISION_TABLES, describeDecision, isSameDecision } from "./decision-log.ts";
 
 export class Approvals implements Feature {
@@ -96,10 +97,17 @@ export class Approvals implements Feature {
 
   /** A decision over a call inside an answer, of a page or of any other surface. */
   #decideCall(given: ChatDecision, take: (taken: TakenDecision) => AnswerOutcome): MaybePromise<AnswerOutcome> {
-    const { part, message, approved: isApproved, reason, inputHash } = given;
+    const { part, message, approved: isApproved, reason, inputHash, input } = given;
     const question = chatQuestion(message.id, part);
     const by = this.approver(given.by);
-    const decision = { isApproved, by, reason, inputHash, surface: given.surface ?? surfaceOf(by) };
+    const decision = withoutSameInput(question, {
+      isApproved,
+      by,
+      reason,
+      inputHash,
+      input,
+      surface: given.surface ?? surfaceOf(by)
+    });
     if (part.state !== "approval-requested") return this.#decidedBefore(given, decision, take({}));
     if (isOfOtherQuestion(given)) return { changed: false, refused: new ToolAnswerError("not-open"), message };
     let answered: AnswerOutcome = { changed: false };
@@ -107,7 +115,8 @@ export class Approvals implements Feature {
       {
         question,
         isWaiting: true,
-        take: (_decision, record) => (answered = take({ by, record })).changed
+        checkInput: (changed) => this.chat.checkInput(question, changed),
+        take: (taken, record) => (answered = take({ by, ...changedInput(taken.input, decision.input), record })).changed
       },
       decision
     );
@@ -138,6 +147,11 @@ export class Approvals implements Feature {
       decide: (executionId, decision) => this.decide(executionId, decision)
     });
   }
+}
+
+/** What a schema makes of JSON is stored as JSON. */
+function changedInput(input: unknown, given: unknown): Pick<TakenDecision, "input" | "givenInput"> {
+  return { input: input as Json | undefined, givenInput: sameJson(input, given) ? undefined : (given as Json) };
 }
 
 /** As callers see it. */

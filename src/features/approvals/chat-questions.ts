@@ -2,18 +2,21 @@
 // extensions to load. The turn engine keeps them, so a decision of a page and one of any other surface are the same.
 import type { UIMessage } from "ai";
 import { sha256 } from "../../host/blobs.ts";
-import type {
-  ActionApprovalDescriptor,
-  ActionOutput,
-  Decision,
-  PendingApproval,
-  Question
+import {
+  FIXED_INPUT,
+  type ActionApprovalDescriptor,
+  type ActionOutput,
+  type Decision,
+  type PendingApproval,
+  type Question
 } from "../../feature/approval-contract.ts";
+import { schemaProblem } from "../../sandbox/json-schema.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { isToolPart, toolNameOf, type ToolPart } from "../../model/index.ts";
 import type { ChatDecision } from "../../turn/hooks.ts";
 import { toolPartOf } from "../../turn/tool-calls.ts";
 import { canonicalJson, isObject, type Json } from "../../util/json.ts";
+import { err, type Result } from "../../util/result.ts";
 import { errorOutput } from "./deciding.ts";
 
 export class ChatQuestions {
@@ -50,6 +53,19 @@ export class ChatQuestions {
     );
   }
 
+  /** Says what becomes of a changed input. "fixed": it cannot be changed. */
+  async checkInput({ messageId, descriptor }: Question, input: unknown): Promise<Result<unknown, unknown> | "fixed"> {
+    const { transcript, previewTurn, validate } = this.#services;
+    const name = descriptor.action;
+    const { merged } = await previewTurn(undefined, transcript.path(messageId));
+    const tool = Object.hasOwn(merged.tools, name) ? merged.tools[name] : undefined;
+    if (tool === undefined) return err(`There is no tool "${name}" now.`);
+    if (FIXED_INPUT in tool) return "fixed";
+    const checked = await validate(tool.inputSchema, input);
+    const problem = checked.ok ? await plainSchemaProblem(tool.inputSchema, checked.value) : undefined;
+    return problem === undefined ? checked : err(problem);
+  }
+
   /** Decides over a call, and goes on with the conversation. Answers `{ status: "error" }` where nothing was done. */
   async decide(question: Question, { isApproved: approved, origin, ...decision }: Decision): Promise<ActionOutput> {
     const answer = { toolCallId: question.executionId, approved, autoContinue: true, origin, ...decision };
@@ -57,6 +73,12 @@ export class ChatQuestions {
     const { refused } = outcome.changed ? {} : outcome;
     return refused ? errorOutput(question, { error: refused }) : { status: approved ? "approved" : "rejected" };
   }
+}
+
+/** Tools of servers have a schema that checks nothing by itself. */
+async function plainSchemaProblem(schema: unknown, input: unknown): Promise<string | undefined> {
+  if (!isObject(schema) || typeof schema["validate"] === "function") return undefined;
+  return schemaProblem(await schema["jsonSchema"], input, { path: "input", depth: 0 });
 }
 
 function waitingParts(message: UIMessage | undefined): ToolPart[] {
@@ -71,7 +93,8 @@ export function chatQuestion(messageId: string, part: ToolPart): Question {
   const action = toolNameOf(part);
   // Of an action it is the action's own: the server stored it with the question.
   const stored = isObject(approval?.descriptor) ? (approval.descriptor as Partial<ActionApprovalDescriptor>) : {};
-  const input = isObject(part.input) || Array.isArray(part.input) ? part.input : {};
+  const asked = part.askedInput ?? part.input ?? null;
+  const input = isObject(asked) || Array.isArray(asked) ? asked : {};
   const summary = `May "${action}" be called with this input?`;
   return {
     executionId: toolCallId,
@@ -82,7 +105,7 @@ export function chatQuestion(messageId: string, part: ToolPart): Question {
       ...stored
     },
     // Of this one question: the same call that is asked about again is another one to decide about.
-    inputHash: sha256(canonicalJson([messageId, toolCallId, approval?.id ?? "", action, (part.input ?? null) as Json])),
+    inputHash: sha256(canonicalJson([messageId, toolCallId, approval?.id ?? "", action, asked as Json])),
     grant: { allowed: true }
   };
 }

@@ -30,6 +30,8 @@ export interface DecidedApproval {
   readonly inputHash: string | null;
   /** What the call ran with in place of the input that was asked about. */
   readonly input?: Json;
+  /** Of that input. */
+  readonly changedHash?: string;
 }
 
 /** Lists decisions over calls, newest first: over all calls, or over those that are asked for. */
@@ -43,7 +45,19 @@ export function listDecidedApprovals(services: ChatServices, of: CallFilter = {}
   return [...recorded.map(shown), ...withoutRecord(services, older)].slice(0, LISTED_DECISIONS);
 }
 
-function shown({ source, name, callId, answer, by, reason, at, surface, inputHash, input }: RecordedDecision) {
+function shown({
+  source,
+  name,
+  callId,
+  answer,
+  by,
+  reason,
+  at,
+  surface,
+  inputHash,
+  input,
+  changedHash
+}: RecordedDecision) {
   return {
     ...{ callId, name, by, at, surface },
     kind: source === "tool" ? ("tool" as const) : ("action" as const),
@@ -51,7 +65,7 @@ function shown({ source, name, callId, answer, by, reason, at, surface, inputHas
     ...(answer === "expired" && { expired: true as const }),
     reason: reason?.slice(0, MAX_SHOWN_REASON_CHARS) ?? null,
     inputHash: inputHash ?? null,
-    ...(input !== undefined && { input })
+    ...(input !== undefined && { input, changedHash })
   };
 }
 

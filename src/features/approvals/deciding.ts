@@ -11,7 +11,7 @@ import {
 } from "../../feature/approval-contract.ts";
 import { ToolAnswerError, type AnswerRefusal } from "../../turn/errors.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { isObject, sameJson, type Json } from "../../util/json.ts";
+import { isObject, sameJson } from "../../util/json.ts";
 import { isThenable, whenDone, type MaybePromise } from "../../util/maybe-promise.ts";
 import { err, ok, type Result } from "../../util/result.ts";
 import { truncateText } from "../../util/truncate-value.ts";
@@ -38,7 +38,7 @@ export interface Asked {
   readonly question: Question;
   readonly isWaiting: boolean;
   /** Absent: the input cannot be changed. */
-  readonly checkInput?: ((input: unknown) => MaybePromise<Result<unknown, unknown>>) | undefined;
+  readonly checkInput?: ((input: unknown) => MaybePromise<Result<unknown, unknown> | "fixed">) | undefined;
   idle?(): Promise<void> | undefined;
   /** Takes the decision with the input that the schema made of a changed one. False: another decision was first. */
   take(decision: Decision, record: () => void): boolean;
@@ -82,8 +82,9 @@ export class Deciding {
   }
 
   /** What comes at once is decided at once. */
-  answer(asked: Asked, decision: Decision): MaybePromise<Outcome> {
+  answer(asked: Asked, given: Decision): MaybePromise<Outcome> {
     const { question, isWaiting } = asked;
+    const decision = withoutSameInput(question, given);
     // What was decided may have run with another input than the one that was asked about.
     const hash = (isWaiting ? undefined : this.#first(question)?.inputHash) ?? question.inputHash;
     if (decision.inputHash !== undefined && decision.inputHash !== hash) return refused("not-open", OTHER_INPUT);
@@ -168,15 +169,24 @@ function refused(reason: AnswerRefusal, message?: string): Extract<Outcome, { is
   return { is: "refused", error: new ToolAnswerError(reason, message) };
 }
 
-/** The decision with what the schema made of its input. A rejection has none, and the input that was asked about is no change. */
-function checkedDecision({ question, checkInput }: Asked, decision: Decision): MaybePromise<Result<Decision, Outcome>> {
-  const { input, isApproved, ...rest } = decision;
-  const { descriptor, source } = question;
-  const isSame = source !== "codemode" && input !== undefined && sameJson(input as Json, descriptor.input as Json);
-  if (input === undefined || !isApproved || isSame) return ok({ ...rest, isApproved });
+/** A rejection has no input, and the one that was asked about is no change. */
+export function withoutSameInput({ descriptor, source }: Question, decision: Decision): Decision {
+  const { input, ...rest } = decision;
+  const isSame = !rest.isApproved || (source !== "codemode" && sameJson(input, descriptor.input));
+  return input !== undefined && isSame ? rest : decision;
+}
+
+/** The decision with what the schema made of its input. */
+function checkedDecision({ checkInput }: Asked, decision: Decision): MaybePromise<Result<Decision, Outcome>> {
+  const { input } = decision;
+  if (input === undefined) return ok(decision);
   if (!checkInput) return err(refused("fixed-input"));
   return whenDone(checkInput(input), (checked) =>
-    checked.ok ? ok({ ...decision, input: checked.value }) : err(badInput(checked.error))
+    checked === "fixed"
+      ? err(refused("fixed-input"))
+      : checked.ok
+        ? ok({ ...decision, input: checked.value })
+        : err(badInput(checked.error))
   );
 }
 

@@ -5,7 +5,8 @@ import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { Decision, Question } from "../../feature/approval-contract.ts";
 import { approverName } from "./approver.ts";
-import { isObject, parseJson, sameJson, type Json } from "../../util/json.ts";
+import { sha256 } from "../../host/blobs.ts";
+import { canonicalJson, isObject, parseJson, sameJson, type Json } from "../../util/json.ts";
 
 /** Decisions that are kept, the newest. A decision that is sent again after so many others is not known any more. */
 export const KEPT_DECISIONS = 1_000;
@@ -47,6 +48,8 @@ export interface RecordedDecision extends Pick<Question, "executionId" | "source
   readonly reason: string | null;
   /** What the call ran with in place of the input that was asked about; undefined: it was not changed. */
   readonly input?: Json | undefined;
+  /** Of that input. */
+  readonly changedHash?: string | undefined;
   readonly at: number;
 }
 
@@ -86,7 +89,8 @@ export class DecisionLog {
       ...{ by, surface },
       reason: reason?.slice(0, MAX_REASON_CHARS) ?? null,
       // A decision is JSON, wherever it came from.
-      input: input as Json | undefined
+      input: input as Json | undefined,
+      changedHash: input === undefined ? undefined : sha256(canonicalJson(input as Json))
     });
   }
 
@@ -97,7 +101,10 @@ export class DecisionLog {
 
   #insert(
     { executionId, messageId, source, inputHash, seq, descriptor }: Question,
-    { answer, ...rest }: Pick<RecordedDecision, "answer" | "by" | "surface" | "reason" | "input">
+    {
+      answer,
+      ...rest
+    }: Omit<RecordedDecision, "executionId" | "source" | "seq" | "messageId" | "inputHash" | "name" | "callId" | "at">
   ): void {
     const { action: name, toolCallId: callId } = descriptor;
     this.#table.run(

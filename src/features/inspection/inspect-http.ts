@@ -35,6 +35,8 @@ export interface InspectionDecision {
   readonly by?: string;
   readonly inputHash?: string;
   readonly seq?: number;
+  /** What the call is to run with in place of the input that was asked about. */
+  readonly input?: unknown;
 }
 
 export interface CallPart {
@@ -123,7 +125,7 @@ async function change(request: Request, path: string, source: InspectionSource):
 }
 
 async function decide(body: Record<string, unknown>, source: InspectionSource): Promise<Response> {
-  const { id, decision, reason, by, inputHash, seq } = body;
+  const { id, decision, reason, by, inputHash, seq, input } = body;
   if (typeof id !== "string" || (decision !== "approve" && decision !== "reject")) {
     return json({ error: 'Send { "id": "…", "decision": "approve" | "reject" }.' }, 400);
   }
@@ -133,6 +135,7 @@ async function decide(body: Record<string, unknown>, source: InspectionSource): 
     reason: typeof reason === "string" ? reason : undefined,
     by: typeof by === "string" ? by : undefined,
     inputHash: typeof inputHash === "string" ? inputHash : undefined,
+    input,
     seq: typeof seq === "number" ? seq : undefined
   });
   return refused === undefined ? json({ decided: true }) : json({ error: refused }, 409);

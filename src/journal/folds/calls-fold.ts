@@ -36,6 +36,10 @@ export interface ApprovalView {
   readonly descriptor: Json;
   /** The name of the person who decided, if it is known. */
   readonly decidedBy?: string;
+  /** What was asked about, where the call was approved with another input. */
+  readonly askedInput?: Json;
+  /** That other input before its schema changed it, where it did. */
+  readonly givenInput?: Json;
 }
 
 export interface CallView {
@@ -121,8 +125,10 @@ function ask(call: CallView, record: ApprovalAsked): CallView {
 function answer(call: CallView, record: ApprovalAnswered): CallView {
   const { approval } = call;
   if (call.state !== "approval-requested" || approval?.approvalId !== record.approvalId) return call;
-  const { approved, reason, decidedBy } = record;
-  const decided = { ...call, approval: { ...approval, decidedBy } };
+  const { approved, reason, decidedBy, input, givenInput } = record;
+  const isChanged = input !== undefined;
+  const changed = isChanged && { askedInput: call.input, givenInput };
+  const decided = { ...call, ...(isChanged && { input }), approval: { ...approval, decidedBy, ...changed } };
   return approved
     ? { ...decided, state: "approval-responded" }
     : { ...decided, state: "denied", outcome: { kind: "denied", reason } };

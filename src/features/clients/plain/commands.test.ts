@@ -50,7 +50,7 @@ test.each([
   [
     "a decision",
     call("c", { state: "approval-responded", approval: { id: "p", approved: false } }),
-    { kind: "approval", toolCallId: "c", approved: false }
+    { kind: "approval", toolCallId: "c", approved: false, approvalId: "p" }
   ],
   ["a decision without a word", call("c", { state: "approval-responded", approval: { id: "p" } }), undefined],
   ["a call that waits", call("c", { state: "input-available" }), undefined]

@@ -10,7 +10,13 @@ import { readRequestBody, type ChatRequestBody } from "../../../wire/commands.ts
 /** An answer to a call, found in a posted message. */
 export type PostedAnswer =
   | { readonly kind: "result"; readonly toolCallId: string; readonly output: unknown; readonly errorText?: string }
-  | { readonly kind: "approval"; readonly toolCallId: string; readonly approved: boolean };
+  | {
+      readonly kind: "approval";
+      readonly toolCallId: string;
+      readonly approved: boolean;
+      readonly approvalId?: string;
+      readonly reason?: string;
+    };
 
 export interface PlainRequest extends ChatRequestBody {
   /** The answer that the client names, or that its list ends in: it wants that answer to go on. */
@@ -54,6 +60,13 @@ function isAnswer(message: unknown): message is Body {
   return isObject(message) && message["role"] === "assistant";
 }
 
+function questionOf({ id, reason }: NonNullable<ToolPart["approval"]>): {
+  readonly approvalId?: string;
+  readonly reason?: string;
+} {
+  return { ...(isText(id) && { approvalId: id }), ...(isText(reason) && { reason }) };
+}
+
 function readAnswer({ toolCallId, state, output, errorText, approval }: ToolPart): PostedAnswer[] {
   switch (state) {
     case "output-available":
@@ -62,7 +75,7 @@ function readAnswer({ toolCallId, state, output, errorText, approval }: ToolPart
       return [{ kind: "result", toolCallId, output: null, errorText: isText(errorText) ? errorText : FAILED_TEXT }];
     case "approval-responded":
       return typeof approval?.approved === "boolean"
-        ? [{ kind: "approval", toolCallId, approved: approval.approved }]
+        ? [{ kind: "approval", toolCallId, approved: approval.approved, ...questionOf(approval) }]
         : [];
     default:
       return [];

@@ -149,7 +149,8 @@ export class PlainChat implements TurnListener {
       .map((answer) => {
         const { toolCallId } = answer;
         if (answer.kind === "approval") {
-          return turns.answerApproval({ toolCallId, approved: answer.approved, autoContinue, origin });
+          const { kind: _kind, ...decision } = answer;
+          return turns.answerApproval({ ...decision, autoContinue, origin });
         }
         const { output, errorText } = answer;
         return turns.answerTool({ toolCallId, output, errorText, autoContinue, origin });

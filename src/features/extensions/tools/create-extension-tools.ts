@@ -6,6 +6,7 @@ import type { ExtensionManager } from "../manager.ts";
 import { checkManifest, sanitizeName, type CheckedManifest, type ExtensionInfo } from "../manifest.ts";
 import { beyondCeiling, NO_PERMISSIONS, type ExtensionPermissions } from "../permissions.ts";
 import { schemaProblem } from "../../../sandbox/json-schema.ts";
+import { FIXED_INPUT } from "../../../feature/approval-contract.ts";
 import { FEATURE } from "../../../feature/feature.ts";
 import { errorMessage } from "../../../util/errors.ts";
 import { openLoadApprovals, reviewOf, REVIEWS, type Reviews } from "./load-approval.ts";
@@ -60,7 +61,11 @@ export function createExtensionTools(options: ExtensionToolsOptions): ExtensionT
     execute: (request, { toolCallId }) => loader.load(request, toolCallId)
   });
   return {
-    load_extension: Object.assign(load, { [FEATURE]: openLoadApprovals, [REVIEWS]: loader.reviews }),
+    load_extension: Object.assign(load, {
+      [FEATURE]: openLoadApprovals,
+      [REVIEWS]: loader.reviews,
+      [FIXED_INPUT]: true
+    }),
     list_extensions: tool({
       description: "Lists the extensions that are loaded, with the names of their tools.",
       inputSchema: checked<object>({ type: "object", properties: {} }),
