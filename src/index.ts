@@ -181,7 +181,7 @@ export type {
   ThinkSubmissionInspection,
   ThinkSubmissionStatus
 } from "./feature/submission-types.ts";
-export type { Approver } from "./feature/approval-contract.ts";
+export type { ApprovalVotes, Approver, ApproversRule } from "./feature/approval-contract.ts";
 export type {
   ContextOverflowOptions,
   HistoryTruncation,

@@ -47,6 +47,10 @@ export interface ApprovalSource {
   find(executionId: string, decision: Decision): MaybePromise<FoundQuestion>;
   /** Says what becomes of a changed input, by the schema of what would run with it. Absent: it cannot be changed. */
   checkInput?(question: Question, input: unknown): MaybePromise<Result<unknown, unknown>>;
+  /** Who must approve; undefined: one person. */
+  ruleOf?(question: Question): ApproversRule | undefined;
+  /** Whether it waits still. Of sources with rules. */
+  isWaiting?(question: Question): boolean;
   /** Resolves when nothing is at work that may decide the question in between. */
   idle?(executionId: string): Promise<void>;
   /** Writes the decision and what it changes, with `record` in the same transaction. False: another decision was first. */
@@ -100,10 +104,27 @@ export interface ApprovalQuestion {
   readonly mayHaveRun?: true;
 }
 
+/** Who must approve a parked action, where it is not just one person. */
+export interface ApproversRule {
+  /** How many different people must approve, at most 20; one rejection rejects. Default: 1. */
+  readonly required?: number;
+  /** Who may decide: names as in `by` of `authorizeApproval`, or a function of them. Default: everyone whom that lets decide. */
+  readonly from?: readonly string[] | ((by: string, approver: Approver) => boolean);
+}
+
+/** Approvals of a question that needs several, so far. */
+export interface ApprovalVotes {
+  readonly required: number;
+  /** Who has approved, the first one first. */
+  readonly by: readonly string[];
+}
+
 export interface PendingApproval extends ApprovalQuestion {
   readonly executionId: string;
   readonly source: "action" | "codemode" | "workflow" | "tool";
   readonly descriptor: ActionApprovalDescriptor;
+  /** Where several people must approve. */
+  readonly votes?: ApprovalVotes;
   /** When it is not waited for any more, in epoch milliseconds. Absent: it waits as long as it takes. */
   readonly expiresAt?: number;
 }

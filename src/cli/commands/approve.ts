@@ -6,7 +6,7 @@ import { connectClient, targetOf } from "../connect.ts";
 import { printable, shortJson, wholeJson } from "../message-text.ts";
 import { connectionWords, shellWord } from "../target.ts";
 import type { DecidedQuestion, ThinkClient } from "../../client/index.ts";
-import type { PendingApproval } from "../../feature/approval-contract.ts";
+import type { ApprovalVotes, PendingApproval } from "../../feature/approval-contract.ts";
 import { errorMessage } from "../../util/errors.ts";
 
 export async function runApprove(parsed: ParsedArguments, context: CliContext): Promise<number> {
@@ -48,6 +48,8 @@ export async function listOrDecide(
   );
   if (isRefused(output, question.executionId)) notDecided(id, output.error);
   if (parsed.flag("json")) return print(JSON.stringify({ id, approved: isApproved, output: output ?? null }));
+  if (isCounted(output))
+    return print(`${id} waits for more approvals: ${output.votes.by.length} of ${output.votes.required}`);
   const result = output === undefined ? "" : `: ${shortJson(output)}`;
   print(`${id} ${isApproved ? "approved" : "rejected"}${result}`);
 }
@@ -68,6 +70,13 @@ function notDecided(id: string, why: string): never {
 function isRefused(output: unknown, id: string | undefined): output is { error: string } {
   if (typeof output !== "object" || output === null) return false;
   return Reflect.get(output, "status") === "error" && Reflect.get(output, "executionId") === id;
+}
+
+/** Several people must approve it. */
+function isCounted(output: unknown): output is { readonly votes: ApprovalVotes } {
+  return (
+    typeof output === "object" && output !== null && Reflect.get(output, "status") === "waiting" && "votes" in output
+  );
 }
 
 /** Calls of the conversation, and parked actions that are not in sight any more. */

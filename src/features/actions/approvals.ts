@@ -6,6 +6,7 @@ import { DecisionLog } from "../approvals/decision-log.ts";
 import type {
   ActionOutput,
   ApprovalSource,
+  ApproversRule,
   Decision,
   FoundQuestion,
   Question
@@ -145,6 +146,14 @@ export class ActionApprovals implements ApprovalSource {
     const { text } = hashedInput(descriptor.action, checked.value);
     if (byteLength(text) > MAX_PARKED_INPUT_BYTES) return err(`It is larger than ${MAX_PARKED_INPUT_BYTES} bytes.`);
     return checked;
+  }
+
+  ruleOf({ descriptor }: Question): ApproversRule | undefined {
+    return this.#actions().get(descriptor.action)?.config.approvals;
+  }
+
+  isWaiting({ executionId }: Question): boolean {
+    return this.#init.parked.find(executionId)?.state === "parked";
   }
 
   take({ executionId, descriptor }: Question, decision: Decision, record: () => void): boolean {

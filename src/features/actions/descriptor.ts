@@ -1,7 +1,13 @@
 // What an action is: a checked, frozen description of a tool with side effects. Nothing runs here. Wrong descriptions
 // are refused when they are written, not when a model calls them.
 import type { FlexibleSchema, ModelMessage } from "ai";
-import type { ActionKind, ActionRisk, ActionsFeature, ReplyAttachment } from "../../feature/approval-contract.ts";
+import type {
+  ActionKind,
+  ActionRisk,
+  ActionsFeature,
+  ApproversRule,
+  ReplyAttachment
+} from "../../feature/approval-contract.ts";
 import type { CarriesFeature } from "../../feature/feature.ts";
 import type { Think } from "../../think/think.ts";
 import { definitionErrors } from "./errors.ts";
@@ -36,6 +42,8 @@ export interface ActionConfig<Input, Output> {
   /** What the human is asked; without it, the description. */
   approvalSummary?: string;
   approvalRisk?: ActionRisk;
+  /** Who must approve, where it is not just one person. Of "durable-pause" only: their questions wait outside of a turn. */
+  approvals?: ApproversRule;
   /** "approval-gated" when `approval` is set, else "server"; "durable-pause" only when said. */
   kind?: ActionKind;
   /** 0: no limit. */
@@ -138,7 +146,7 @@ function checkPolicies(config: Unchecked, refuse: (what: string) => never): void
 }
 
 function checkApproval(config: Unchecked, refuse: (what: string) => never): void {
-  const { approval, kind, approvalSummary, approvalRisk } = config;
+  const { approval, kind, approvalSummary, approvalRisk, approvals } = config;
   if (approval !== undefined && typeof approval !== "boolean" && typeof approval !== "function") {
     refuse("has an approval that is neither a boolean nor a function");
   }
@@ -149,7 +157,22 @@ function checkApproval(config: Unchecked, refuse: (what: string) => never): void
   if (kind === "server" && isGiven(approval)) refuse('has an approval, which the kind "server" would ignore');
   if (approvalSummary !== undefined && typeof approvalSummary !== "string")
     refuse("has an approvalSummary that is no text");
+  if (approvals !== undefined && kind !== "durable-pause") refuse('has approvals, which need the kind "durable-pause"');
+  if (approvals !== undefined && !isRule(approvals))
+    refuse(
+      `has approvals that cannot be: required from 1 to ${MAX_APPROVERS}, from a list of so many names or a function`
+    );
   if (approvalRisk !== undefined && !RISKS.has(approvalRisk)) refuse(`has an unknown risk "${String(approvalRisk)}"`);
+}
+
+const MAX_APPROVERS = 20;
+
+function isRule(rule: unknown): boolean {
+  if (typeof rule !== "object" || rule === null) return false;
+  const { required = 1, from } = rule as { readonly [Key in keyof ApproversRule]?: unknown };
+  const isCount = Number.isInteger(required) && Number(required) >= 1 && Number(required) <= MAX_APPROVERS;
+  const isEnough = !isTextList(from) || new Set(from).size >= Number(required);
+  return isCount && isEnough && (from === undefined || typeof from === "function" || isTextList(from));
 }
 
 function checkName(name: unknown): void {

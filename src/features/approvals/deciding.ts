@@ -5,6 +5,8 @@ import {
   grantOf,
   type ActionOutput,
   type ApprovalSource,
+  type ApprovalVotes,
+  type ApproversRule,
   type Decision,
   type FoundQuestion,
   type Question
@@ -22,6 +24,8 @@ import { DecisionLog, describeDecision, isSameDecision, type RecordedDecision } 
 /** What a decision came to. */
 export type Outcome =
   | { readonly is: "taken"; readonly decision: Decision }
+  /** More people must approve. */
+  | { readonly is: "counted"; readonly votes: ApprovalVotes }
   /** It is the first decision, sent again. */
   | { readonly is: "repeated" }
   | { readonly is: "refused"; readonly error: ToolAnswerError; readonly issues?: readonly InputIssue[] };
@@ -39,6 +43,9 @@ export interface Asked {
   readonly isWaiting: boolean;
   /** Absent: the input cannot be changed. */
   readonly checkInput?: ((input: unknown) => MaybePromise<Result<unknown, unknown> | "fixed">) | undefined;
+  /** Who must approve, and whether the question waits still. */
+  readonly rule?: ApproversRule | undefined;
+  isOpen?(): boolean;
   idle?(): Promise<void> | undefined;
   /** Takes the decision with the input that the schema made of a changed one. False: another decision was first. */
   take(decision: Decision, record: () => void): boolean;
@@ -72,12 +79,15 @@ export class Deciding {
         question,
         isWaiting: found.is === "waiting",
         checkInput: source.checkInput && ((input) => source.checkInput?.(question, input) ?? ok(input)),
+        rule: source.ruleOf?.(question),
+        isOpen: () => source.isWaiting?.(question) ?? true,
         idle: () => source.idle?.(executionId),
         take: (taken, record) => source.take(question, taken, record)
       },
       decision
     );
     if (outcome.is === "taken") return source.carryOut(question, outcome.decision);
+    if (outcome.is === "counted") return { status: "waiting", executionId, votes: outcome.votes };
     return outcome.is === "repeated" ? source.outcomeOf(question) : errorOutput(question, outcome);
   }
 
@@ -93,15 +103,43 @@ export class Deciding {
       return whenDone(this.#refusal(question, checked.value), (refusal): MaybePromise<Outcome> => {
         if (refusal !== undefined) return refused("not-allowed", refusal);
         if (!isWaiting) return this.#decidedBefore(question, decision);
+        const outside = asked.rule && ruleRefusal(asked.rule, decision);
+        if (outside !== undefined) return refused("not-allowed", outside);
         return whenDone(asked.idle?.(), () => this.#take(asked, checked.value, decision));
       });
     });
   }
 
   /** `given`: with the input as it was sent, which is what a repetition sends. */
-  #take({ question, take }: Asked, decision: Decision, given: Decision): Outcome {
+  #take({ question, take, rule, isOpen }: Asked, decision: Decision, given: Decision): Outcome {
+    if (rule && decision.isApproved) {
+      const votes = this.#vote(question, { rule, isOpen: isOpen?.() ?? true }, given);
+      if (votes) return { is: "counted", votes };
+    }
     const record = () => this.log.add(question, given);
     return take(decision, record) ? { is: "taken", decision } : this.#decidedBefore(question, given);
+  }
+
+  /** Approvals so far, if this one does not decide: a person counts once. Undefined: it decides, or comes too late. */
+  #vote(
+    question: Question,
+    { rule, isOpen }: { readonly rule: ApproversRule; readonly isOpen: boolean },
+    decision: Decision
+  ): ApprovalVotes | undefined {
+    const { required = 1 } = rule;
+    const { by = "" } = decision;
+    if (required <= 1 || !isOpen) return undefined;
+    const voted = this.log.votes(question);
+    if (voted.includes(by)) return { required, by: voted };
+    if (voted.length + 1 >= required) return undefined;
+    this.log.addVote(question, decision);
+    return { required, by: [...voted, by] };
+  }
+
+  /** Undefined: one person is enough. */
+  votesOf(question: Question, rule: ApproversRule | undefined): ApprovalVotes | undefined {
+    const { required = 1 } = rule ?? {};
+    return required > 1 ? { required, by: this.log.votes(question) } : undefined;
   }
 
   #decidedBefore(question: Question, again: Decision): Outcome {
@@ -167,6 +205,22 @@ export function errorOutput(
 
 function refused(reason: AnswerRefusal, message?: string): Extract<Outcome, { is: "refused" }> {
   return { is: "refused", error: new ToolAnswerError(reason, message) };
+}
+
+/** Why a rule does not let this person decide. Never throws: a function that fails lets no one. */
+function ruleRefusal({ required = 1, from }: ApproversRule, { by: given, input }: Decision): string | undefined {
+  if (required <= 1 && from === undefined) return undefined;
+  const { by, approver } = shownApprover(given ?? null);
+  // A client can claim any name, and so be several people.
+  if (by === null || approver === null) return "Nothing was done: only people whom the agent knows may decide this.";
+  if (required > 1 && input !== undefined) return "Nothing was done: what several people approve is approved as it is.";
+  try {
+    const isFrom = typeof from === "function" ? from(by, approver) : (from?.includes(by) ?? true);
+    return isFrom === true ? undefined : "Nothing was done: you are not among those who decide this.";
+  } catch (error) {
+    console.error("approvals.from of an action failed: the decision is refused.", error);
+    return "Nothing was done: whether you may decide this could not be found out.";
+  }
 }
 
 /** A rejection has no input, and the one that was asked about is no change. */

@@ -10,6 +10,10 @@ import { canonicalJson, isObject, parseJson, sameJson, type Json } from "../../u
 
 /** Decisions that are kept, the newest. A decision that is sent again after so many others is not known any more. */
 export const KEPT_DECISIONS = 1_000;
+/** Rows after which a vote over a question that was never decided is forgotten. */
+const KEPT_VOTES = 10 * KEPT_DECISIONS;
+/** Rows may be votes, too: "vote" over a question that waits, then "voted". */
+const IS_DECISION = "answer IN ('approved', 'rejected', 'expired')";
 /** Characters of a reason. */
 const MAX_REASON_CHARS = 4_000;
 
@@ -50,6 +54,8 @@ export interface RecordedDecision extends Pick<Question, "executionId" | "source
   readonly input?: Json | undefined;
   /** Of that input. */
   readonly changedHash?: string | undefined;
+  /** Who approved before, where several people had to. */
+  readonly votes?: readonly string[] | undefined;
   readonly at: number;
 }
 
@@ -81,6 +87,20 @@ export class DecisionLog {
     this.#clock = clock;
   }
 
+  /** Who has approved a question that needs several people, the first one first. */
+  votes({ executionId, inputHash }: Pick<Question, "executionId" | "inputHash">): string[] {
+    if (!this.#table.exists) return [];
+    return this.#read("WHERE execution_id = ? AND answer = 'vote' ORDER BY id", executionId).flatMap(
+      ({ by, inputHash: hash }) => (hash === inputHash && by !== null ? [by] : [])
+    );
+  }
+
+  /** One of several approvals that a question needs. */
+  addVote(question: Question, decision: Decision): void {
+    const { by = null, surface = "code" } = decision;
+    this.#insert(question, { answer: "vote", by, surface, reason: null });
+  }
+
   /** Part of the transaction that applies the decision. */
   add(question: Question, decision: Decision): void {
     const { isApproved, by = null, surface = "code", reason, input } = decision;
@@ -90,13 +110,26 @@ export class DecisionLog {
       reason: reason?.slice(0, MAX_REASON_CHARS) ?? null,
       // A decision is JSON, wherever it came from.
       input: input as Json | undefined,
-      changedHash: input === undefined ? undefined : sha256(canonicalJson(input as Json))
+      changedHash: input === undefined ? undefined : sha256(canonicalJson(input as Json)),
+      votes: this.#closeVotes(question)
     });
+  }
+
+  /** They are kept like decisions from now on. Undefined: there are none. */
+  #closeVotes(question: Question): string[] | undefined {
+    const votes = this.votes(question);
+    if (votes.length === 0) return undefined;
+    this.#table.change(
+      "UPDATE cf_decisions SET answer = 'voted' WHERE execution_id = ? AND answer = 'vote'",
+      question.executionId
+    );
+    return votes;
   }
 
   /** The question was not decided in time. */
   addExpired(question: Question): void {
-    this.#insert(question, { answer: "expired", by: null, surface: "code", reason: null, input: undefined });
+    const votes = this.#closeVotes(question);
+    this.#insert(question, { answer: "expired", by: null, surface: "code", reason: null, votes });
   }
 
   #insert(
@@ -104,7 +137,9 @@ export class DecisionLog {
     {
       answer,
       ...rest
-    }: Omit<RecordedDecision, "executionId" | "source" | "seq" | "messageId" | "inputHash" | "name" | "callId" | "at">
+    }: Pick<RecordedDecision, "by" | "surface" | "reason" | "input" | "changedHash" | "votes"> & {
+      readonly answer: Answer | "vote";
+    }
   ): void {
     const { action: name, toolCallId: callId } = descriptor;
     this.#table.run(
@@ -112,12 +147,17 @@ export class DecisionLog {
       ...[executionId, callId, messageId, answer, this.#clock.now()],
       JSON.stringify({ source, name, inputHash, seq, ...rest })
     );
-    this.#table.change("DELETE FROM cf_decisions WHERE id <= (SELECT MAX(id) FROM cf_decisions) - ?", KEPT_DECISIONS);
+    // A vote over a question that waits is kept; of questions that went without a decision, not for ever.
+    this.#table.change(
+      `DELETE FROM cf_decisions WHERE id <= (SELECT MAX(id) FROM cf_decisions) - ?1 AND
+         (answer <> 'vote' OR id <= (SELECT MAX(id) FROM cf_decisions) - ?2)`,
+      ...[KEPT_DECISIONS, KEPT_VOTES]
+    );
   }
 
   /** The newest decision over a question; `inputHash` names one of several that a run of code asks. */
   find(executionId: string, inputHash?: string): RecordedDecision | undefined {
-    return this.#read("WHERE execution_id = ? ORDER BY id DESC", executionId).find(
+    return this.#read(`WHERE execution_id = ? AND ${IS_DECISION} ORDER BY id DESC`, executionId).find(
       (one) => inputHash === undefined || one.inputHash === inputHash
     );
   }
@@ -126,6 +166,7 @@ export class DecisionLog {
   list({ callIds, messageId }: CallFilter = {}, limit = KEPT_DECISIONS): RecordedDecision[] {
     return this.#read(
       `WHERE (?1 IS NULL OR call_id IN (SELECT value FROM json_each(?1))) AND (?2 IS NULL OR message_id = ?2)
+         AND ${IS_DECISION}
        ORDER BY id DESC LIMIT ?3`,
       ...[callIds ? JSON.stringify([...callIds]) : null, messageId ?? null, limit]
     );

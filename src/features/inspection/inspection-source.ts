@@ -239,7 +239,15 @@ function whyTools({ merged }: TurnPreview, { records, history }: FoundTurn, time
   });
 }
 
-function approvalEntry({ executionId, source, descriptor, inputHash, seq, mayHaveRun }: PendingApproval): InboxEntry {
+function approvalEntry({
+  executionId,
+  source,
+  descriptor,
+  inputHash,
+  seq,
+  mayHaveRun,
+  votes
+}: PendingApproval): InboxEntry {
   const { action, summary, input, risk, permissions, toolCallId } = descriptor;
   return {
     id: executionId,
@@ -252,6 +260,7 @@ function approvalEntry({ executionId, source, descriptor, inputHash, seq, mayHav
     inputHash: inputHash ?? null,
     seq: seq ?? null,
     mayHaveRun: mayHaveRun ?? false,
+    ...(votes && { votes }),
     askedAt: null,
     expiresAt: null,
     callId: toolCallId,

@@ -345,6 +345,8 @@ export interface InboxEntry {
   readonly seq: number | null;
   /** It was begun before and may have run. */
   readonly mayHaveRun: boolean;
+  /** Where several people must approve: how many, and who has. */
+  readonly votes?: { readonly required: number; readonly by: readonly string[] };
   /** Null: not known. */
   readonly askedAt: number | null;
   /** Null: it waits for ever. */

@@ -268,6 +268,10 @@ function isRefusal(output: ActionOutput, executionId: string): boolean {
 }
 
 function readRefusal(output: ActionOutput): string {
+  const votes = isObject(output) ? output["votes"] : undefined;
+  // Of actions that several people must approve.
+  if (isObject(votes) && Array.isArray(votes["by"]))
+    return `Counted: approved by ${votes["by"].length} of ${String(votes["required"])} people.`;
   const error = isObject(output) ? output["error"] : undefined;
   return typeof error === "string" ? error : "Nothing was done: you may not decide this.";
 }

@@ -25,6 +25,7 @@ interface User {
 const userOf = (request: Request): User | null =>
   request.headers.get("Cookie") === "session=root" ? { name: "ann", role: "admin" } : null;
 const ship = async (ref: string) => void world.push(`ship ${ref}`);
+const close = async (year: number) => void world.push(`close ${year}`);
 const remove = async (userId: string) => void world.push(`remove ${userId}`);
 
 export class Billing extends Think {
@@ -71,6 +72,13 @@ export class Support extends Think {
           await ship(ref);
           return { deployed: ref, askedIn: ctx.requestId };
         }
+      }),
+      closeBooks: action({
+        description: "Close the books of a year.",
+        inputSchema: z.object({ year: z.number() }),
+        kind: "durable-pause",
+        approvals: { required: 2, from: ["ann", "bob", "telegram:7"] },
+        execute: async ({ year }) => close(year)
       }),
       draftReply: action({
         description: "Draft an email.",
