@@ -1,7 +1,15 @@
 // Everything that asks a person, through everything that a person answers by: a decision is taken once, the same one sent
 // again is the same one, a changed input is what runs, and the model reads why a call was rejected.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { openQuestion, SOURCES, SURFACES, type Sent, type Source, type Surface } from "./approval-sources-kit.ts";
+import {
+  openQuestion,
+  SOURCES,
+  Subject,
+  SURFACES,
+  type Sent,
+  type Source,
+  type Surface
+} from "./approval-sources-kit.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -90,5 +98,23 @@ test.each(SOURCES.map((source): [string, Source] => [source.name, source]))(
     }
     expect(await (await opened.agent()).pendingApprovals(opened.id)).toHaveLength(1);
     expect(opened.effects()).toEqual([]);
+  }
+);
+
+test.each(SOURCES.slice(0, 4).map((source): [string, Source] => [source.name, source]))(
+  "%s: the changed input is what runs, once, when the agent is restarted right after the decision",
+  async (_, source) => {
+    const { opened, sent } = await ready(source);
+    const { input, effect } = source.changed ?? { input: {}, effect: "" };
+    const method = SURFACES[0];
+    void method?.decide(opened, { ...sent, input }).catch(() => undefined);
+    // The schema may be asked later; what follows the decision may not have begun.
+    const isDecided = () =>
+      opened.host.sql(Subject, "a", "SELECT 1 FROM sqlite_master WHERE name = 'cf_decisions'").length > 0;
+    for (let tick = 0; tick < 500 && !isDecided(); tick += 1) await Promise.resolve();
+    for (let tick = 0; tick < 50 && !isDecided(); tick += 1) await new Promise((resolve) => setImmediate(resolve));
+    await opened.host.restart();
+    await opened.host.advance(400_000);
+    expect(opened.effects()).toEqual([effect]);
   }
 );

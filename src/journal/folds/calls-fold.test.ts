@@ -11,6 +11,16 @@ const output: CallOutcome = { kind: "output", output: 1 };
 const fold = (...records: ReadableRecord[]) => records.reduce(foldCalls, NO_CALLS);
 const state = (...records: ReadableRecord[]) => fold(...records).get(callId("c1"))?.state;
 
+it("a call that was approved with another input has that one, and keeps what was asked about", () => {
+  const changed = fold(call("c1"), asked, answered({ input: { to: "Rome" }, givenInput: { to: " Rome" } }));
+  const askedInput = fold(call("c1")).get(callId("c1"))?.input;
+  expect(changed.get(callId("c1"))).toMatchObject({
+    input: { to: "Rome" },
+    approval: { askedInput, givenInput: { to: " Rome" } }
+  });
+  expect(fold(call("c1"), asked, answered()).get(callId("c1"))?.approval).not.toHaveProperty("askedInput");
+});
+
 describe("a call's state", () => {
   const table: [string, CallState | undefined, ReadableRecord[]][] = [
     ["unheard of", undefined, [settledCall("c1", output)]],
