@@ -306,16 +306,6 @@ export class WorkTable {
     );
   }
 
-  /** Replaces the payload of an item that waits, or is parked. */
-  change(key: string, payload: string): boolean {
-    return (
-      this.#table.change(
-        "UPDATE cf_work SET payload = ? WHERE kind = ? AND key = ? AND claimed_at IS NULL AND settled_at IS NULL",
-        ...[payload, this.#kind, key]
-      ).changed === 1
-    );
-  }
-
   /** Gives an item that was given up a new life, in its old place. */
   revive(key: string, dueAt: number): boolean {
     return (

@@ -1,9 +1,8 @@
 // The runner of one kind of durable work. It claims what is due, runs it with bounded concurrency, and writes what came of
 // it; a start takes up what processes before it had claimed. One wake source: the time of the next item that may be claimed.
 import { happensWithin } from "../host/deadline.ts";
-import { errorMessage } from "../util/errors.ts";
-import { afterDeath, afterFailure, afterInterruption } from "./decide.ts";
-import type { Listed, NewItem, RetryPolicy, RunEnd, WorkItem, WorkKind, WorkState, WorkView } from "./kind.ts";
+import { ClaimEnds } from "./claim-ends.ts";
+import type { Listed, NewItem, RunEnd, WorkItem, WorkKind, WorkState, WorkView } from "./kind.ts";
 import type { WorkHost } from "./work-host.ts";
 import { StoredItems } from "./stored-items.ts";
 import { stateOf, WorkTable, type WorkRow } from "./work-table.ts";
@@ -14,9 +13,6 @@ export type { WorkHost } from "./work-host.ts";
 const RUNS_BETWEEN_YIELDS = 20;
 /** After the table itself failed: a broken disk is no hot loop. */
 const DISK_PAUSE_MS = 30_000;
-const DIED = "The process ended in it.";
-
-type Postponed<Payload> = Extract<RunEnd<Payload>, { end: "postponed" }>;
 
 interface Run {
   readonly row: WorkRow;
@@ -30,6 +26,7 @@ export class Work<Payload> {
   readonly #kind: WorkKind<Payload>;
   readonly #table: WorkTable;
   readonly #stored: StoredItems<Payload>;
+  readonly #ends: ClaimEnds<Payload>;
   /** By key: what this process runs and has a claim for. */
   readonly #runs = new Map<string, Run>();
   /** What was cancelled and has not returned: the others of its lane, and the wake that it runs in, wait for it. */
@@ -56,6 +53,7 @@ export class Work<Payload> {
     this.#kind = kind;
     this.#table = new WorkTable(host.sql, kind);
     this.#stored = new StoredItems(kind, { table: this.#table, quarantine: host.quarantine });
+    this.#ends = new ClaimEnds(kind, { host, table: this.#table, stored: this.#stored });
   }
 
   // ── Items ──
@@ -127,11 +125,6 @@ export class Work<Payload> {
   /** Replaces the payload of an item that runs. False: its claim is over. */
   save(item: Pick<WorkItem<Payload>, "key" | "claim">, payload: Payload): boolean {
     return this.#table.save(item, this.#stored.encode(payload));
-  }
-
-  /** Replaces the payload of an item that waits, or is parked. False: it is not. */
-  change(key: string, payload: Payload): boolean {
-    return this.#table.change(key, this.#stored.encode(payload));
   }
 
   /** Runs an item again that was given up and is kept. False: there is none. */
@@ -228,7 +221,7 @@ export class Work<Payload> {
 
   #takeUp(): void {
     this.#table.transaction(() => {
-      for (const row of this.#table.claimed()) if (!this.#runs.has(row.key)) this.#afterDeath(row);
+      for (const row of this.#table.claimed()) if (!this.#runs.has(row.key)) this.#ends.died(row);
     });
   }
 
@@ -435,80 +428,12 @@ export class Work<Payload> {
   }
 
   #store({ row, dueAgain }: Run, outcome: RunEnd<Payload> | { readonly failed: unknown }): void {
-    if ("failed" in outcome) return this.#failed(row, outcome.failed);
+    if ("failed" in outcome) return this.#ends.failed(row, outcome.failed);
     const isAgain = outcome.end === "settled" && dueAgain !== null;
-    const end: RunEnd<Payload> = isAgain ? { ...outcome, end: "postponed", until: dueAgain } : outcome;
-    this.#table.transaction(() => {
-      if (this.#storeEnd(row, end)) end.also?.();
-    });
+    this.#ends.ended(row, isAgain ? { ...outcome, end: "postponed", until: dueAgain } : outcome);
   }
 
-  /** False: the item has another claim by now, or none. */
-  #storeEnd(row: WorkRow, end: RunEnd<Payload>): boolean {
-    if (end.end === "settled") return this.#settle(row);
-    return end.end === "given-up" ? this.#giveUp(row, end.error) : this.#postpone(row, end);
-  }
-
-  #postpone(row: WorkRow, { until, aside: isAside = false, payload }: Postponed<Payload>): boolean {
-    const encoded = payload === undefined ? undefined : this.#stored.encode(payload);
-    return this.#table.postpone(row, { until, isAside, payload: encoded });
-  }
-
-  #failed(row: WorkRow, error: unknown): void {
-    const policy = this.#policyOf(row);
-    const judged = { policy, now: this.#host.clock.now(), random: this.#host.random?.() };
-    const isInterrupted = policy.isInterruption?.(error) ?? false;
-    if (isInterrupted && this.#kind.byWake) return;
-    const retry = isInterrupted ? afterInterruption(row, judged) : afterFailure(row, error, judged);
-    if (retry === "given-up") this.#giveUp(row, error, !isInterrupted);
-    else if (isInterrupted) this.#table.release(row, retry.at, { isAside: true, failures: 0 });
-    else this.#table.fail(row, retry, { now: judged.now, error: errorMessage(error) });
-  }
-
-  #policyOf(row: WorkRow): RetryPolicy {
-    const item = this.#kind.retryOf ? this.#stored.view(row) : undefined;
-    return (item && this.#kind.retryOf?.(item)) ?? this.#kind.retry;
-  }
-
-  #settle(row: WorkRow, error?: string, hasFailed = false): boolean {
-    const { retentionMs, keepsPayload = false, deadLetters } = this.#kind;
-    const isDead = error !== undefined && deadLetters !== undefined;
-    return this.#table.settle(row, {
-      now: this.#host.clock.now(),
-      isKept: retentionMs > 0 || isDead,
-      keepsPayload: keepsPayload || isDead,
-      error,
-      hasFailed
-    });
-  }
-
-  #giveUp(row: WorkRow, error: unknown, hasFailed = false): boolean {
-    const { deadLetters } = this.#kind;
-    return this.#table.transaction(() => {
-      // As it is now: its run may have saved another payload.
-      const item = this.#stored.item(this.#table.find(row.key) ?? row);
-      if (!item || !this.#settle(row, errorMessage(error), hasFailed)) return false;
-      if (deadLetters !== undefined) this.#table.keepNewestDead(deadLetters);
-      this.#kind.givenUp?.(item, error);
-      return true;
-    });
-  }
-
-  // ── Claims of others ──
-
-  #afterDeath(row: WorkRow): void {
-    const item = this.#stored.item(row);
-    if (!item) return;
-    const then = this.#kind.interrupted?.(item, row.claimedAt ?? 0) ?? "again";
-    if (then === "park") return void this.#table.release(row, null);
-    if (then === "settle") return void this.#settle(row, DIED);
-    const policy = this.#policyOf(row);
-    const now = this.#host.clock.now();
-    const retry = afterDeath(row, { policy, now, random: this.#host.random?.() });
-    if (retry === "given-up") return void this.#giveUp(row, new Error(DIED));
-    const isAside = policy.asideAfterDeaths && retry.at > now;
-    this.#table.release(row, then === "again" ? retry.at : then.at, { isAside });
-  }
+  // ── Leases ──
 
   /** A run that has not returned by the end of its lease goes on, and its claim is another's. */
   #endLeases(): void {
@@ -519,7 +444,7 @@ export class Work<Payload> {
       if ((row.claimedAt ?? 0) > before) continue;
       this.#runs.delete(key);
       controller.abort(new Error("The lease of this run is over."));
-      this.#failed(row, new Error(`It has not returned for ${leaseMs} ms.`));
+      this.#ends.failed(row, new Error(`It has not returned for ${leaseMs} ms.`));
     }
   }
 
