@@ -79,9 +79,12 @@ test("a run whose process lives is no item of work, in the foreground and in the
   await parent.run({ input: "x", runId: "a" });
   await parent.run({ input: "x", runId: "b", detached: { onFinish: "onReport", notify: true } });
   await host.advance(60_000);
-  const query = "SELECT name FROM sqlite_master WHERE name = 'cf_work'";
-  const found = [[], ["Researcher:a"], ["Researcher:b"]].map((path) => host.sql(Parent, "p", { path }, query));
-  expect(found).toEqual([[], [], []]);
+  const table = "SELECT name FROM sqlite_master WHERE name = 'cf_work'";
+  const inChildren = [["Researcher:a"], ["Researcher:b"]].map((path) => host.sql(Parent, "p", { path }, table));
+  expect(inChildren).toEqual([[], []]);
+  // The root has the wakes of its sub-agents there.
+  const kinds = host.sql(Parent, "p", "SELECT DISTINCT kind FROM cf_work WHERE kind <> 'child-wake'");
+  expect(kinds).toEqual([]);
   expect(calls("report")).toBe(1);
 });
 

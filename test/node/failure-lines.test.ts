@@ -85,6 +85,7 @@ async function ask(host: TestHost<object>, socket: TestSocket, id: string): Prom
 
 const refused = (statusCode: number, message: string) => fail(new Error(message), { statusCode, isRetryable: false });
 const SAFE = "The model could not answer.";
+const isRetry = (line: string) => line.includes("the model is asked again in");
 
 describe("a failed turn leaves one line with what to do", () => {
   test.each<[string, () => Step[], string, string[]]>([
@@ -141,11 +142,12 @@ describe("a failed turn leaves one line with what to do", () => {
     const host = open(...arrange());
     const socket = await host.connect("/agents/assistant/a");
     expect(await ask(host, socket, "r1")).toBe(shown);
-    expect(log).toHaveLength(1);
-    expect(log[0]).toContain('Assistant "a"');
-    expect(log[0]).toContain("request r1");
-    for (const word of words) expect(log[0]).toContain(word);
-    expect(log[0]).not.toContain("sk-abcdefgh1234");
+    const [line, ...others] = log.filter((one) => !isRetry(one));
+    expect(others).toEqual([]);
+    expect(line).toContain('Assistant "a"');
+    expect(line).toContain("request r1");
+    for (const word of words) expect(line).toContain(word);
+    expect(log.join()).not.toContain("sk-abcdefgh1234");
     const failed = events.filter(({ type }) => type === "chat:request:failed");
     expect(failed).toHaveLength(1);
     expect(failed[0]?.payload).toMatchObject({ requestId: "r1", error: shown });
@@ -206,10 +208,24 @@ describe("a failed turn leaves one line with what to do", () => {
     expect(log.slice(1).every((line) => line.endsWith("as before."))).toBe(true);
   });
 
-  test("a turn that was cancelled, and one that succeeds in the end, leave none", async () => {
-    const host = open(refused(503, "busy"), reply(text("there")));
+  test("one that succeeds in the end leaves none but those of its retries", async () => {
+    const host = open(refused(503, "busy"), refused(429, "slow down"), reply(text("there")));
     const socket = await host.connect("/agents/assistant/a");
     expect(await ask(host, socket, "r1")).toBeUndefined();
+    expect(log).toEqual([
+      expect.stringMatching(/asked again in 1 s, attempt 2 of 5 \(request r1\).*503: busy/),
+      expect.stringMatching(/asked again in 2 s, attempt 3 of 5 \(request r1\).*429: slow down/)
+    ]);
+  });
+
+  test("one that was cancelled leaves none", async () => {
+    const host = open(stall());
+    const socket = await host.connect("/agents/assistant/a");
+    sendChat(socket, "r1", [user("u", "hi")]);
+    await host.advance(1_000);
+    socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
+    await host.advance(1_000);
+    expect(framesOf(socket).filter((frame) => frame.id === "r1" && frame.done)).toHaveLength(1);
     expect(log).toEqual([]);
   });
 });

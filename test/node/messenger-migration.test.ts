@@ -55,10 +55,11 @@ interface Old {
 
 const AT = Date.UTC(2100, 0, 1);
 
-/** The rows are there before the object starts. */
+/** The rows are there before the object starts. Items of other capabilities stay: what is parked is one of them. */
 async function leave(host: Host, { events = [], replies = [], turns = [] }: Old): Promise<void> {
   host.kill();
-  run(host, "DROP TABLE IF EXISTS cf_work");
+  const hasWork = run(host, "SELECT 1 FROM sqlite_master WHERE name = 'cf_work'").length > 0;
+  if (hasWork) run(host, "DELETE FROM cf_work WHERE kind LIKE 'messenger-%'");
   for (const statement of OLD_TABLES) run(host, statement);
   insert(host, "cf_messenger_events", events);
   insert(host, "cf_messenger_replies", replies);
