@@ -275,13 +275,20 @@ describe("over HTTP", () => {
     expect(await waiting(host)).toHaveLength(1);
   });
 
+  test("a changed input may be as long as a document", async () => {
+    const { host, executionId } = await parked();
+    const input = { ref: "v".repeat(300_000) };
+    expect((await post(host, executionId, { decision: "approve", input })).status).toBe(200);
+    expect(scene.effects).toEqual([expect.stringContaining(input.ref)]);
+  });
+
   test("a body is read up to the limit of a decision and no further", async () => {
     const { host, executionId } = await parked();
     const sent = { chunks: 0, isCancelled: false };
     const body = new ReadableStream({
       pull(controller) {
         sent.chunks += 1;
-        if (sent.chunks <= 1_000) controller.enqueue(new TextEncoder().encode(" ".repeat(1_024)));
+        if (sent.chunks <= 1_000) controller.enqueue(new TextEncoder().encode(" ".repeat(64 * 1_024)));
         else controller.close();
       },
       cancel: () => void (sent.isCancelled = true)
@@ -289,7 +296,8 @@ describe("over HTTP", () => {
     const headers = { "Content-Type": "application/json" };
     const init = { method: "POST", body, headers, duplex: "half" } as const;
     const response = await host.fetch(`/agents/clerk/a/approvals/${executionId}`, init);
-    expect(response.status).toBe(400);
+    expect(response.status).toBe(413);
+    expect(await response.json()).toEqual({ error: expect.stringContaining("1048576 bytes") });
     expect(sent.isCancelled).toBe(true);
     // 16 of them are within the limit; streams in between ask for a few ahead.
     expect(sent.chunks).toBeLessThan(32);

@@ -8,8 +8,8 @@ import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/jso
 import type { Decision } from "../../feature/approval-contract.ts";
 import type { Approvals } from "./approvals.ts";
 
-/** A decision is small, also one with a changed input; more than this is no decision. */
-const MAX_BODY_BYTES = 16 * 1024;
+/** A changed input may be a document. */
+const MAX_BODY_BYTES = 1024 * 1024;
 
 const REST = /^(?:\/([^/]+))?$/;
 
@@ -37,7 +37,10 @@ async function decide(
 ): Promise<Response> {
   if (!isJsonRequest(request))
     return jsonResponse({ error: "Send the decision with Content-Type: application/json." }, 415);
-  const decision = readDecision(await readText(request.body, MAX_BODY_BYTES));
+  const text = await readText(request.body, MAX_BODY_BYTES);
+  if (text === undefined)
+    return jsonResponse({ error: `Nothing was decided: the body has more than ${MAX_BODY_BYTES} bytes.` }, 413);
+  const decision = readDecision(text);
   if (!decision) {
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
     return jsonResponse({ error }, 400);
@@ -47,8 +50,7 @@ async function decide(
   return jsonResponse({ output: outcome ?? null }, isRefused ? 409 : 200);
 }
 
-function readDecision(text: string | undefined): Decision | undefined {
-  if (text === undefined) return undefined;
+function readDecision(text: string): Decision | undefined {
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
   const { decision, reason, inputHash, seq, by, input } = parsed.value;
