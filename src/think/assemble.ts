@@ -204,8 +204,8 @@ export class Assembly {
     const parts = await this.#init.features.inTurn(turn);
     const resultTools = this.#resultTools(parts, cut);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: resultTools }), policy);
-    const told = [...parts.prompt, ...changedInputsPrompt(history)];
-    const sections = promptSections(await this.#promptInput(told, policy));
+    const prompt = [...parts.prompt, ...changedInputsPrompt(history)];
+    const sections = promptSections(await this.#promptInput(prompt, policy));
     // The class may have a tool of that name, and a channel may leave it out: then nothing may point to it.
     const canReadCut = !cut.isEmpty && merged.tools[READ_RESULT] === resultTools[READ_RESULT];
     const shown = canReadCut || cut.isEmpty ? named : cut.show(history, this.#truncation(false));

@@ -146,8 +146,8 @@ export class Approvals implements Feature {
     const isNamed = again.by !== undefined || again.inputHash !== undefined || approvalId !== undefined;
     if (isNamed && isSameDecision(first, { ...again, inputHash: again.inputHash ?? first.inputHash }))
       return { changed: false, message };
-    const told = `This call does not wait for a decision any more: ${describeDecision(first)}. Nothing was changed.`;
-    return { changed: false, refused: new ToolAnswerError("not-open", told), message };
+    const text = `This call does not wait for a decision any more: ${describeDecision(first)}. Nothing was changed.`;
+    return { changed: false, refused: new ToolAnswerError("not-open", text), message };
   }
 
   async #respond(request: Request, rest: string): Promise<Response | undefined> {

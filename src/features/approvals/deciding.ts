@@ -247,8 +247,8 @@ function checkedDecision({ checkInput }: Asked, decision: Decision): MaybePromis
 function badInput(error: unknown): Outcome {
   const issues = issuesIn(error);
   const text = issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`));
-  const told = `Nothing was done: the changed input is not valid: ${text.join("; ")}`;
-  return { is: "refused", error: new ToolAnswerError("bad-input", truncateText(told, MAX_ISSUE_CHARS)), issues };
+  const message = `Nothing was done: the changed input is not valid: ${text.join("; ")}`;
+  return { is: "refused", error: new ToolAnswerError("bad-input", truncateText(message, MAX_ISSUE_CHARS)), issues };
 }
 
 /** Issues of a schema of the standard, such as Zod's; else the error's own words. */
