@@ -62,7 +62,8 @@ export default defineConfig({
             "tools/**/*.test.ts",
             "bench/*.test.ts",
             "examples/**/*.test.ts",
-            "studio/*.test.ts"
+            "studio/*.test.ts",
+            "site/*.test.ts"
           ],
           testTimeout: PATIENCE_MS,
           ...inParallel

@@ -1,0 +1,142 @@
+// The documentation as a site, built by the command of README and opened in Chromium: its links, its search and its pages on a
+// small screen.
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { SECTIONS } from "../../site/navigation.ts";
+import { launchBrowser } from "../browser/browser.ts";
+
+// Installs the generator on a fresh clone, and builds some 900 pages.
+vi.setConfig({ hookTimeout: 600_000 });
+
+const root = new URL("../../", import.meta.url).pathname;
+const dist = join(root, "docs/dist");
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html",
+  css: "text/css",
+  js: "text/javascript",
+  svg: "image/svg+xml",
+  png: "image/png",
+  txt: "text/plain",
+  wasm: "application/wasm"
+};
+
+let server: Server;
+let browser: Browser;
+let origin: string;
+
+beforeAll(async () => {
+  // What Vitest says of itself (MODE, DEV …) would build a site for development.
+  const { PATH, HOME } = process.env;
+  execFileSync("npm", ["run", "docs"], { cwd: root, stdio: "pipe", env: { PATH, HOME, CI: "true" } });
+  server = createServer((request, response) => {
+    const file = fileOf(new URL(request.url ?? "/", "http://localhost").pathname);
+    response.statusCode = file === undefined ? 404 : 200;
+    if (file !== undefined)
+      response.setHeader("content-type", TYPES[file.split(".").pop() ?? ""] ?? "application/octet-stream");
+    response.end(file === undefined ? "" : readFileSync(file));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+/** Undefined: the site has no such address. */
+function fileOf(path: string): string | undefined {
+  const file = join(dist, decodeURIComponent(path));
+  if (!existsSync(file)) return undefined;
+  if (!statSync(file).isDirectory()) return file;
+  const index = join(file, "index.html");
+  return existsSync(index) ? index : undefined;
+}
+
+interface Opened {
+  readonly page: Page;
+  readonly errors: readonly string[];
+}
+
+async function open(
+  path: string,
+  { width = 1_280, ...look }: { width?: number; colorScheme?: "dark" } = {}
+): Promise<Opened> {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, ...look });
+  const errors: string[] = [];
+  page.on("console", (message) => void (message.type() === "error" && errors.push(message.text())));
+  page.on("pageerror", (error) => errors.push(error.message));
+  await page.goto(origin + path);
+  return { page, errors };
+}
+
+test("every link of every page leads to a page of the site, and to a place that it has", () => {
+  const pages = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".html"));
+  expect(pages.length).toBeGreaterThan(SECTIONS.flatMap((section) => section.pages).length);
+  const texts = new Map<string, string>();
+  const textOf = (file: string) => {
+    const text = texts.get(file) ?? readFileSync(file, "utf8");
+    texts.set(file, text);
+    return text;
+  };
+  const broken: string[] = [];
+  for (const name of pages) {
+    for (const [, href = ""] of textOf(join(dist, name)).matchAll(/<a[^>]*\shref="([^"]*)"/g)) {
+      if (/^[a-z]+:/.test(href)) continue;
+      const { pathname, hash } = new URL(
+        href.replaceAll("&amp;", "&"),
+        `http://localhost/${name.replace(/index\.html$/, "")}`
+      );
+      const file = fileOf(pathname);
+      const isThere =
+        file !== undefined && (hash === "" || textOf(file).includes(`id="${decodeURIComponent(hash.slice(1))}"`));
+      if (!isThere) broken.push(`${name}: ${href}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+test("words are searched without a network, and the page that has them is found", async () => {
+  const { page, errors } = await open("/");
+  await page.locator("button[data-open-modal]").click();
+  await page.locator(".pagefind-ui__search-input").fill("idempotencyKey");
+  const found = page
+    .locator(".pagefind-ui__result-link")
+    .filter({ hasText: /^Actions$/ })
+    .first();
+  await found.click();
+  await page.waitForURL(/\/actions\//);
+  expect(errors).toEqual([]);
+});
+
+test.each(["/", "/actions/", "/limits/", "/architecture/", "/api/everthink/classes/think/"])(
+  "%s is read on a phone without scrolling sideways, and dark where the reader wants it",
+  async (path) => {
+    const { page, errors } = await open(path, { width: 390, colorScheme: "dark" });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow).toBeLessThanOrEqual(0);
+    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(Math.max(...(background.match(/\d+/g) ?? ["255"]).slice(0, 3).map(Number))).toBeLessThan(80);
+    expect(errors).toEqual([]);
+  }
+);
+
+test("diagrams are drawn, and code can be copied", async () => {
+  const { page, errors } = await open("/architecture/");
+  await page.locator("pre.mermaid svg, .mermaid svg").first().waitFor();
+  expect(await page.locator("button[title*='Copy']").count()).toBeGreaterThan(0);
+  expect(errors).toEqual([]);
+});
+
+test("coding agents find an index and the whole text", async () => {
+  const index = await (await fetch(`${origin}/llms.txt`)).text();
+  const all = await (await fetch(`${origin}/llms-full.txt`)).text();
+  for (const path of SECTIONS.flatMap(({ pages }) => pages)) expect(index).toContain(`(docs/${path}.md)`);
+  expect(all).toContain("# Actions\n");
+});
