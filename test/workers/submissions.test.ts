@@ -70,7 +70,9 @@ test("a workflow with two prompts has both answers, and each prompt is submitted
   await instance.waitForStatus("complete");
   expect(await instance.getOutput()).toEqual({ severity: "high", summary: "re Summarise a high one." });
   expect(await plain(agent.statuses())).toEqual(["completed", "completed"]);
-  const outbox = await sqlOf(agent, "SELECT payload, settled_at IS NOT NULL AS sent FROM cf_work");
+  const notifications =
+    "SELECT payload, settled_at IS NOT NULL AS sent FROM cf_work WHERE kind = 'workflow-notification'";
+  const outbox = await sqlOf(agent, notifications);
   expect(outbox).toEqual([
     { payload: "null", sent: 1 },
     { payload: "null", sent: 1 }
