@@ -2,11 +2,12 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "rolldown";
+import { licencesOf } from "./licences.ts";
 
 const root = join(import.meta.dirname, "..");
 const output = join(root, "dist", "studio");
 mkdirSync(output, { recursive: true });
-await build({
+const { output: chunks } = await build({
   input: join(root, "studio", "main.tsx"),
   platform: "browser",
   transform: { define: { "process.env.NODE_ENV": '"production"' }, target: "es2024", jsx: "react-jsx" },
@@ -17,3 +18,6 @@ copyFileSync(join(root, "studio", "index.html"), join(output, "index.html"));
 const styles = ["base", "page", "timeline", "views", "small-screens"].map((name) => `${name}.css`);
 const sheet = styles.map((name) => readFileSync(join(root, "studio", "styles", name), "utf8"));
 writeFileSync(join(output, "studio.css"), sheet.join(""));
+// The only file of the package that contains code of others.
+const modules = chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+writeFileSync(join(output, "THIRD-PARTY-LICENCES.txt"), licencesOf(modules));
