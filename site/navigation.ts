@@ -33,7 +33,7 @@ export const SECTIONS: readonly Section[] = [
     ]
   },
   { label: "Concepts", pages: ["chat", "agent", "durability", "security", "architecture", "core"] },
-  { label: "Reference", pages: ["errors", "limits", "inspection", "performance", "decisions"] },
+  { label: "Reference", pages: ["errors", "limits", "stability", "inspection", "performance", "decisions"] },
   {
     label: "Commands",
     pages: [

@@ -7,6 +7,7 @@ import { cloudflare } from "@cloudflare/vite-plugin";
 import { createBuilder, createLogger } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
+import { SECTIONS } from "../../site/navigation.ts";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
 import { startWorker } from "../process/workerd-process.ts";
 import { fixture, PackedProject, repository } from "./packed-project.ts";
@@ -85,9 +86,12 @@ describe("the packed package", () => {
     console.log(
       `tarball ${kilobytes(packed.report.size)}, unpacked ${kilobytes(packed.report.unpackedSize)}, ${packed.files.length} files`
     );
-    const documents = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
-    const others = packed.files.filter((path) => !/^(dist|starters)\//.test(path) && !documents.includes(path));
+    const documents = ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "llms.txt", "llms-full.txt"];
+    const others = packed.files.filter((path) => !/^(dist|starters|docs)\//.test(path) && !documents.includes(path));
     expect(others).toEqual([]);
+    const pages = SECTIONS.flatMap((section) => section.pages).map((path) => `docs/${path}.md`);
+    expect(packed.files.filter((path) => path.startsWith("docs/")).toSorted()).toEqual(pages.toSorted());
+    for (const page of pages) expect(packed.read("llms.txt")).toContain(`(${page})`);
     const built = packed.files.filter((path) => path.startsWith("dist/"));
     expect(built.filter((path) => /\.test\.|fixtures?\/|\.tsbuildinfo$/.test(path))).toEqual([]);
   });
