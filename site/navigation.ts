@@ -32,7 +32,7 @@ export const SECTIONS: readonly Section[] = [
       "moving-from-think"
     ]
   },
-  { label: "Concepts", pages: ["chat", "agent", "durability", "security", "architecture", "core"] },
+  { label: "Concepts", pages: ["chat", "agent", "durability", "security", "architecture", "core", "comparison"] },
   { label: "Reference", pages: ["errors", "limits", "stability", "inspection", "performance", "decisions"] },
   {
     label: "Commands",
