@@ -138,6 +138,7 @@ export class AgentRuntime implements AgentCore, Services {
       now: () => clock.now(),
       arm: (at) => this.#arm(at),
       firingConsumes: !this.identity.isFacet,
+      atWorkMs: this.options.keepAliveIntervalMs,
       knownDelayMs: this.#alarms && KNOWN_DELAY_MS
     });
     this.quarantine = openQuarantine(
@@ -289,6 +290,7 @@ export class AgentRuntime implements AgentCore, Services {
     } catch (error) {
       ended?.();
       if (this.isGone) return;
+      this.wakes.ended();
       // Should the platform stop retrying, the rows still have a wake of their own.
       await this.wakes.rearm(this.clock.now() + this.options.keepAliveIntervalMs);
       throw error;
@@ -409,6 +411,7 @@ export class AgentRuntime implements AgentCore, Services {
     if (this.isGone) return;
     const failed = results.find((result) => result.status === "rejected");
     if (failed) throw failed.reason;
+    this.wakes.ended();
     await this.wakes.rearm();
   }
 

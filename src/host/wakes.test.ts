@@ -12,7 +12,8 @@ function wakes({ due, held = null }: { due: number | null; held?: number | null 
     sql: NO_ROLLBACK,
     now: () => 1_000,
     arm: async (at) => void armed.push(at),
-    firingConsumes: true
+    firingConsumes: true,
+    atWorkMs: 30_000
   });
   subject.add(() => {
     asked += 1;
@@ -52,6 +53,41 @@ test("where it is not known what is armed, the sources are asked: theirs may be 
   subject.fired();
   await subject.armBy(5_000);
   expect(armed).toEqual([3_000]);
+});
+
+test("while a wake runs, only what is soon is armed, and it is not moved away: a process that dies in it is woken again soon", async () => {
+  const armed: (number | null)[] = [];
+  let due: number | null = 900_000;
+  const arm = async (at: number | null) => void armed.push(at);
+  const subject = new Wakes({ sql: NO_ROLLBACK, now: () => 1_000, arm, firingConsumes: true, atWorkMs: 30_000 });
+  const rearmFor = async (at: number | null) => {
+    due = at;
+    await subject.rearm();
+  };
+  subject.add(() => due);
+  subject.fired();
+  for (const at of [900_000, null, 31_000, 900_000, null, 5_000, 31_000]) await rearmFor(at);
+  expect(armed).toEqual([31_000, 5_000]);
+  subject.ended();
+  await rearmFor(900_000);
+  expect(armed).toEqual([31_000, 5_000, 900_000]);
+});
+
+test("a wake that starts the object arms what the start has found, also if it is late", async () => {
+  const { subject, armed } = wakes({ due: 900_000 });
+  subject.fired();
+  subject.adopt(null);
+  await subject.rearm();
+  expect(armed).toEqual([900_000]);
+});
+
+test("a wake that armed nothing is left to the platform, which repeats it", async () => {
+  const { subject, armed } = wakes({ due: null });
+  subject.fired();
+  await subject.rearm();
+  subject.ended();
+  await subject.rearm();
+  expect(armed).toEqual([]);
 });
 
 test("a wake that could not be armed is asked for again", async () => {

@@ -13,6 +13,8 @@ export interface WakesInit {
   arm: (atMs: number | null) => void | Promise<void>;
   /** True where firing consumes the wake (a platform alarm); false where it must be withdrawn by arming anew. */
   firingConsumes: boolean;
+  /** While a wake runs, another one is armed only if it is due by this from now. Default: whenever it is due. */
+  atWorkMs?: number;
   /** The platform undoes an alarm together with the transaction that it was set in. */
   sql: Pick<Sql, "rollbacks">;
   /** An alarm that is found this much later than was asked for, at most, was put there because many are due at once. */
@@ -26,6 +28,9 @@ export class Wakes {
   readonly #sources: WakeSource[] = [];
   readonly #init: WakesInit;
   readonly #armed: Cached<number | null | typeof UNKNOWN>;
+  /** A wake runs that the platform repeats should the process die in it, unless another one is armed. */
+  #isAtWork = false;
+  #isAtStart = false;
 
   constructor(init: WakesInit) {
     this.#init = init;
@@ -56,6 +61,7 @@ export class Wakes {
 
   /** What the platform holds, read at start. One that was set later than asked for is the one that was asked for. */
   adopt(atMs: number | null): void {
+    this.#isAtStart = true;
     const { knownDelayMs = 0 } = this.#init;
     const wanted = atMs === null || knownDelayMs === 0 ? null : this.next();
     const isDelayed = atMs !== null && wanted !== null && wanted <= atMs && atMs - wanted <= knownDelayMs;
@@ -65,6 +71,12 @@ export class Wakes {
   /** The wake went off. */
   fired(): void {
     this.#armed.set(this.#init.firingConsumes ? null : UNKNOWN);
+    this.#isAtWork = this.#init.firingConsumes;
+  }
+
+  /** What the wake was for is done, or has failed: what `rearm` arms next takes its place. */
+  ended(): void {
+    this.#isAtWork = false;
   }
 
   /**
@@ -83,10 +95,25 @@ export class Wakes {
    * keep failing: overdue work would otherwise be due again at once.
    */
   async rearm(notBefore = 0): Promise<void> {
+    const isAtStart = this.#isAtStart;
+    this.#isAtStart = false;
     const wanted = this.next();
     const next = wanted === null ? null : Math.max(wanted, notBefore);
     if (next === this.#armed.value || this.#isOverdue(next)) return;
+    if (this.#isAtWork) return this.#armAtWork(next, isAtStart);
     await this.#arm(next);
+  }
+
+  /**
+   * What is armed now takes the place of the repetition by the platform: a process that dies in this wake must not be woken much
+   * later. So nothing is armed that is not soon, and the end of the wake arms the rest. A start arms what it finds: the platform
+   * repeats a wake a few times only.
+   */
+  async #armAtWork(next: number | null, isAtStart: boolean): Promise<void> {
+    const armed = this.#armed.value;
+    if (next === null || (typeof armed === "number" && armed <= next)) return;
+    const isSoon = next <= this.#init.now() + (this.#init.atWorkMs ?? Infinity);
+    if (isSoon || isAtStart) await this.#arm(next);
   }
 
   async #arm(next: number | null): Promise<void> {

@@ -249,6 +249,7 @@ export class TestAgent implements AgentCore {
     const results = await Promise.allSettled([this.schedules.runDue(), this.fibers.recover(), this.queue.runDue()]);
     const failed = results.find((result) => result.status === "rejected");
     if (this.isDead) return;
+    this.wakes.ended();
     await this.wakes.rearm(failed ? this.world.nowMs + PLATFORM_RETRY_MS : 0);
     if (failed) throw failed.reason;
   }
