@@ -72,6 +72,7 @@ export function InboxCard({ entry, source, canWrite, by, onDecided, onRefused, c
         <Age entry={entry} />
       </header>
       <h3>{printable(entry.question)}</h3>
+      <Deciders entry={entry} />
       {entry.mayHaveRun && (
         <p className="error">It was begun before and may have run: look whether it did, before you decide.</p>
       )}
@@ -105,6 +106,21 @@ export function InboxCard({ entry, source, canWrite, by, onDecided, onRefused, c
       )}
     </article>
   );
+}
+
+/** Who has approved so far, and who may decide beside those who may anyway. */
+function Deciders({ entry: { votes, escalation } }: { entry: InboxEntry }) {
+  const counted =
+    votes &&
+    `Approved by ${votes.by.length} of ${votes.required}${votes.by.length > 0 ? ": " : ""}${votes.by.join(", ")}`;
+  const others = escalation?.to?.join(", ") || "others";
+  const escalated =
+    escalation &&
+    (escalation.isReached
+      ? `Escalated ${dateTime(escalation.at)}: ${others} may decide, too`
+      : `From ${dateTime(escalation.at)} on ${others} may decide, too`);
+  const lines = [counted, escalated].flatMap((line) => line ?? []);
+  return lines.length === 0 ? null : <p className="faint">{printable(lines.join(" · "))}</p>;
 }
 
 /** Files of an earlier Studio have no times. */

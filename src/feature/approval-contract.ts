@@ -21,6 +21,8 @@ export interface Question extends PendingApproval {
   readonly messageId: string;
   /** Of the turn that parked it; everything for what was not parked. */
   readonly grant: ActionGrant;
+  /** When it is escalated, if the class says then still to whom. */
+  readonly escalatesAt?: number;
 }
 
 /** Which question a decision is about. */
@@ -104,12 +106,35 @@ export interface ApprovalQuestion {
   readonly mayHaveRun?: true;
 }
 
+/** Names as in `by` of `authorizeApproval`, or a function of them. */
+export type People = readonly string[] | ((by: string, approver: Approver) => boolean);
+
 /** Who must approve a parked action, where it is not just one person. */
 export interface ApproversRule {
   /** How many different people must approve, at most 20; one rejection rejects. Default: 1. */
   readonly required?: number;
-  /** Who may decide: names as in `by` of `authorizeApproval`, or a function of them. Default: everyone whom that lets decide. */
-  readonly from?: readonly string[] | ((by: string, approver: Approver) => boolean);
+  /** Who may decide. Default: everyone whom `authorizeApproval` lets decide. */
+  readonly from?: People;
+  /** What changes when the question has waited for a time without a decision. */
+  readonly escalate?: EscalationRule;
+}
+
+export interface EscalationRule {
+  /** From the moment in which the call was parked: "30 minutes", "4 hours", "2 days"; at most 366 days. */
+  readonly after: string;
+  /** Who may decide from then on, beside those of `from`. */
+  readonly to: People;
+  /** How many people must approve from then on. Default: as many as before. */
+  readonly required?: number;
+}
+
+/** When a question is escalated that is not decided by then. */
+export interface Escalation {
+  readonly at: number;
+  /** Whether that time has come. */
+  readonly isReached: boolean;
+  /** Who may decide then, beside those who may anyway. Absent: a function of the class says it. */
+  readonly to?: readonly string[];
 }
 
 /** Approvals of a question that needs several, so far. */
@@ -125,6 +150,8 @@ export interface PendingApproval extends ApprovalQuestion {
   readonly descriptor: ActionApprovalDescriptor;
   /** Where several people must approve. */
   readonly votes?: ApprovalVotes;
+  /** Where others may decide after a time. */
+  readonly escalation?: Escalation;
   /** When it is not waited for any more, in epoch milliseconds. Absent: it waits as long as it takes. */
   readonly expiresAt?: number;
 }

@@ -19,7 +19,13 @@ import type { CallOutcome } from "../journal/records.ts";
 import type { AssembledTurn, CutOffCall, FinalAnswer, TurnHooks } from "../turn/hooks.ts";
 import type { RecordedGrant, TurnView, TurnOutcome } from "../turn/turn.ts";
 import { isObject, type Json } from "../util/json.ts";
-import type { ActionLedgerEntry, ApprovalSource, ListLedgerOptions, ReplyAttachment } from "./approval-contract.ts";
+import type {
+  ActionLedgerEntry,
+  ApprovalSource,
+  ListLedgerOptions,
+  PendingApproval,
+  ReplyAttachment
+} from "./approval-contract.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { Connection } from "../host/connection.ts";
 import type { AgentPathStep } from "../host/path.ts";
@@ -159,6 +165,8 @@ export interface Roles {
   readonly decideCall: NonNullable<TurnHooks["decideCall"]>;
   /** Accepts turns that run later, and keeps what stays known of them. */
   readonly submissions: SubmissionsRole;
+  /** A question was not decided in time: says so where it was asked. Once, however often it is called. */
+  readonly escalated: (question: PendingApproval) => Promise<void>;
   /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */
   readonly preserve: () => Preserve | undefined;
 

@@ -117,6 +117,8 @@ export interface EventPayloads {
   "action:pause:created": { action: string; executionId: string; toolCallId: string };
   "action:pause:approved": { action: string; executionId: string };
   "action:pause:rejected": { action: string; executionId: string };
+  /** It was not decided in time: the people of `to`, if they are listed, may decide from now on, too. */
+  "action:pause:escalated": { action: string; executionId: string; to?: readonly string[] };
   "action:pause:swept": { swept: number };
   "action:reply-attached": { action?: string; attachmentType: string };
   "extension:loaded": { name: string; version: string };

@@ -77,8 +77,11 @@ export type RunEnd<Payload = unknown> = {
   | { readonly end: "settled" }
   /** As after its last failure, without being one. */
   | { readonly end: "given-up"; readonly error: unknown }
-  /** Not before this time. `aside`: the others of its lane do not wait for it. `payload` replaces the one it has. */
-  | { readonly end: "postponed"; readonly until: number; readonly aside?: boolean; readonly payload?: Payload }
+  /**
+   * Not before this time; null: parked until `schedule`. `aside`: the others of its lane do not wait for it. `payload` replaces the
+   * one it has.
+   */
+  | { readonly end: "postponed"; readonly until: number | null; readonly aside?: boolean; readonly payload?: Payload }
 );
 
 export const SETTLED: RunEnd<never> = { end: "settled" };

@@ -222,7 +222,7 @@ export class WorkTable {
   /** It did what could be done by now, and waits. */
   postpone(
     { id, claim }: Claimed,
-    { until, isAside, payload }: { until: number; isAside: boolean; payload: string | undefined }
+    { until, isAside, payload }: { until: number | null; isAside: boolean; payload: string | undefined }
   ): boolean {
     return (
       this.#table.change(

@@ -6,7 +6,7 @@ import { connectClient, targetOf } from "../connect.ts";
 import { printable, shortJson, wholeJson } from "../message-text.ts";
 import { connectionWords, shellWord } from "../target.ts";
 import type { DecidedQuestion, ThinkClient } from "../../client/index.ts";
-import type { ApprovalVotes, PendingApproval } from "../../feature/approval-contract.ts";
+import type { ApprovalVotes, Escalation, PendingApproval } from "../../feature/approval-contract.ts";
 import { errorMessage } from "../../util/errors.ts";
 
 export async function runApprove(parsed: ParsedArguments, context: CliContext): Promise<number> {
@@ -59,6 +59,7 @@ interface Waiting {
   readonly action: string;
   readonly input: unknown;
   readonly mayHaveRun?: true;
+  readonly escalation?: Escalation;
   /** Given back with the decision. */
   readonly question: DecidedQuestion;
 }
@@ -88,10 +89,22 @@ async function whatWaits(client: ThinkClient): Promise<Waiting[]> {
     );
   // A class of its own may have no such method.
   const parked: unknown = await client.call("pendingApprovals" as never, [] as never).catch(() => []);
-  const rows = (Array.isArray(parked) ? parked : []).map(({ descriptor, ...question }: PendingApproval) =>
-    waitingOf({ descriptor, question, otherwise: { action: "", input: undefined } })
+  const rows = (Array.isArray(parked) ? parked : []).map(
+    ({ descriptor, escalation, ...question }: PendingApproval) => ({
+      ...waitingOf({ descriptor, question, otherwise: { action: "", input: undefined } }),
+      ...(escalation && { escalation })
+    })
   );
-  return [...shown, ...rows.filter(({ id }) => !shown.some((one) => one.id === id))];
+  const listed = new Map(rows.map((row) => [row.id, row]));
+  return [
+    // Messages do not have what the agent knows of the time.
+    ...shown.map((one) => ({ ...one, ...pick(listed.get(one.id)) })),
+    ...rows.filter(({ id }) => !shown.some((one) => one.id === id))
+  ];
+}
+
+function pick(row: Waiting | undefined): Pick<Waiting, "escalation"> {
+  return row?.escalation ? { escalation: row.escalation } : {};
 }
 
 /** Of code that waits, the call inside of it. */
@@ -119,7 +132,11 @@ function fieldOf(descriptor: unknown, name: string): unknown {
 
 function listed(waiting: readonly Waiting[]): string {
   if (waiting.length === 0) return "Nothing waits for an approval.";
-  const line = ({ id, action, input, mayHaveRun }: Waiting) =>
-    `${id}  ${action} ${wholeJson(input)}${mayHaveRun ? "  (was begun before, and may have run)" : ""}`;
+  const line = ({ id, action, input, mayHaveRun, escalation }: Waiting) =>
+    `${id}  ${action} ${wholeJson(input)}${mayHaveRun ? "  (was begun before, and may have run)" : ""}${escalated(escalation)}`;
   return printable(waiting.map(line).join("\n"));
+}
+
+function escalated({ isReached, to }: Partial<Escalation> = {}): string {
+  return isReached ? `  (escalated: ${to?.join(", ") || "others"} may decide, too)` : "";
 }

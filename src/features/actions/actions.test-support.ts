@@ -51,6 +51,8 @@ const KEEP_ALIVE_MS = 30_000;
 
 export type HostOverrides = Partial<Pick<ActionOverrides, "authorizeAction" | "authorizeApproval">> & {
   readonly settings?: Partial<ActionOverrides>;
+  /** What says in a chat that a question is escalated. */
+  readonly escalated?: () => Promise<void>;
 };
 
 /** What outlives processes. */
@@ -251,6 +253,8 @@ export class Process {
       rearm: () => void (this.rearmed += 1),
       actionFailed: () => undefined,
       overrides: { authorizeTurn: () => true },
+      // It is asked for this role only.
+      features: { role: () => overrides.escalated as never },
       isOverridden: () => false
     };
   }

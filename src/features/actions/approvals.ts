@@ -2,6 +2,7 @@
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
 import type { ActionMembers } from "./capability.ts";
+import { withEscalation } from "../approvals/escalation.ts";
 import { DecisionLog } from "../approvals/decision-log.ts";
 import type {
   ActionOutput,
@@ -12,6 +13,7 @@ import type {
   Question
 } from "../../feature/approval-contract.ts";
 import type { ParkedCall } from "../../turn/late-outcomes.ts";
+import { beforeDeadline } from "../../host/deadline.ts";
 import type { Json } from "../../util/json.ts";
 import { truncateText } from "../../util/truncate-value.ts";
 import { SETTLED, type RunEnd } from "../../work/kind.ts";
@@ -22,10 +24,20 @@ import { err, type Result } from "../../util/result.ts";
 import type { EffectOutcome, Effects } from "./effect.ts";
 import { errorEnvelope } from "./errors.ts";
 import type { Ledger, LedgerCall } from "./ledger.ts";
-import { isPauseId, MAX_PARKED_INPUT_BYTES, RETRY_MS, type Parked, type ParkedAction } from "./parked.ts";
+import {
+  isPauseId,
+  MAX_PARKED_INPUT_BYTES,
+  RETRY_MS,
+  type Parked,
+  type ParkedAction,
+  type StoredPause
+} from "./parked.ts";
 import { ledgerKey } from "./policies.ts";
 import { contextOf } from "./run.ts";
 import type { ActionsHost } from "./runtime.ts";
+
+/** How long a chat is waited for that is to say that a question is escalated. */
+const ESCALATION_LIMIT_MS = 30_000;
 
 /** A decided action, from its decision in this process, or from its run, until its outcome is known. */
 interface Running extends PromiseWithResolvers<ActionOutput> {
@@ -48,8 +60,7 @@ export class ActionApprovals implements ApprovalSource {
   /** Lists the actions that wait, oldest first, without rows whose call was cut off before it was recorded as parked. */
   questions(executionId?: string): Question[] {
     const { parked, host } = this.#init;
-    const now = host.clock.now();
-    const waiting = parked.waiting(executionId).filter((row) => !isExpired(row, now));
+    const waiting = parked.waiting(executionId).filter((row) => !this.#isExpired(row));
     const stateOf = host.conversation.outputStates(waiting);
     return waiting.filter((row) => stateOf(row) !== "resolved").map(questionOf);
   }
@@ -63,8 +74,9 @@ export class ActionApprovals implements ApprovalSource {
   }
 
   /** Carries out what was decided, and expires what was not. Who decided is answered when its end is stored. */
-  async run(row: ParkedAction): Promise<RunEnd<never>> {
-    if (row.state === "parked") return this.#expire(row);
+  async run(row: ParkedAction): Promise<RunEnd<StoredPause>> {
+    if (row.state === "parked")
+      return row.escalation && !this.#isExpired(row) ? this.#escalate(row) : this.#expire(row);
     const running = this.#runningOf(row.executionId);
     const { output, retryAt } = await this.#carryOut(row, running.origin).catch((error: unknown) => {
       console.error(`A decided action "${row.action}" could not be carried out; it is tried again.`, error);
@@ -128,7 +140,7 @@ export class ActionApprovals implements ApprovalSource {
       const decided = row ?? parked.settled(executionId);
       return decided ? { is: "decided", question: questionOf(decided) } : { is: "unknown" };
     }
-    if (isExpired(row, host.clock.now())) {
+    if (this.#isExpired(row)) {
       parked.work.ready();
       host.background(parked.work.runDue());
       return { is: "refused", error: "Nothing was done: it waited too long and has expired." };
@@ -247,6 +259,28 @@ export class ActionApprovals implements ApprovalSource {
     });
   }
 
+  #isExpired({ expiresAt }: ParkedAction): boolean {
+    return expiresAt !== null && expiresAt <= this.#init.host.clock.now();
+  }
+
+  /** Says that other people may decide from now on. By the clock they may, also where this could not be said. */
+  async #escalate(row: ParkedAction): Promise<RunEnd<StoredPause>> {
+    const { host, parked } = this.#init;
+    const { executionId, action } = row;
+    const question = questionOf(row);
+    const { escalation } = withEscalation(question, this.ruleOf(question), host.clock.now());
+    // The class may have no such rule any more.
+    if (escalation && row.escalation?.isSaid === false) {
+      const late = () => new Error(`Nothing has answered for ${ESCALATION_LIMIT_MS} ms.`);
+      const said = host.features.role("escalated")?.({ ...question, escalation }) ?? Promise.resolve();
+      await beforeDeadline(said, { clock: host.clock, timeoutMs: ESCALATION_LIMIT_MS, late });
+    }
+    const { to } = escalation ?? {};
+    return parked.said(executionId, () => {
+      if (escalation) host.emit("action:pause:escalated", { action, executionId, ...(to && { to }) });
+    });
+  }
+
   /** Not decided in time: the transcript says so, and no turn goes on. Later, while its message is being written. */
   #expire(row: ParkedAction): RunEnd<never> {
     const { host, parked, ledger } = this.#init;
@@ -263,13 +297,12 @@ export class ActionApprovals implements ApprovalSource {
 }
 
 function questionOf(row: ParkedAction): Question {
-  const { executionId, messageId, descriptor, inputHash, grant, dueAt } = row;
-  const expiry = dueAt !== null && row.state === "parked" && { expiresAt: dueAt };
-  return { executionId, source: "action", descriptor, inputHash, messageId, grant, ...expiry };
-}
-
-function isExpired(row: ParkedAction, nowMs: number): boolean {
-  return row.dueAt !== null && row.dueAt <= nowMs;
+  const { executionId, messageId, descriptor, inputHash, grant, expiresAt, escalation } = row;
+  return {
+    ...{ executionId, source: "action", descriptor, inputHash, messageId, grant },
+    ...(expiresAt !== null && { expiresAt }),
+    ...(escalation && row.state === "parked" && { escalatesAt: escalation.at })
+  };
 }
 
 /** Under which a refusal is recorded: the effect's own key stays free for a later call. */

@@ -6,8 +6,10 @@ import type {
   ActionRisk,
   ActionsFeature,
   ApproversRule,
+  EscalationRule,
   ReplyAttachment
 } from "../../feature/approval-contract.ts";
+import { readTime } from "../approvals/escalation.ts";
 import type { CarriesFeature } from "../../feature/feature.ts";
 import type { Think } from "../../think/think.ts";
 import { definitionErrors } from "./errors.ts";
@@ -160,7 +162,8 @@ function checkApproval(config: Unchecked, refuse: (what: string) => never): void
   if (approvals !== undefined && kind !== "durable-pause") refuse('has approvals, which need the kind "durable-pause"');
   if (approvals !== undefined && !isRule(approvals))
     refuse(
-      `has approvals that cannot be: required from 1 to ${MAX_APPROVERS}, from a list of so many names or a function`
+      `has approvals that cannot be: required from 1 to ${MAX_APPROVERS}, from a list of so many names or a function, ` +
+        `escalate with a time such as "4 hours" and to a list of names or a function`
     );
   if (approvalRisk !== undefined && !RISKS.has(approvalRisk)) refuse(`has an unknown risk "${String(approvalRisk)}"`);
 }
@@ -169,10 +172,26 @@ const MAX_APPROVERS = 20;
 
 function isRule(rule: unknown): boolean {
   if (typeof rule !== "object" || rule === null) return false;
-  const { required = 1, from } = rule as { readonly [Key in keyof ApproversRule]?: unknown };
+  const { required = 1, from, escalate } = rule as Unknown<ApproversRule>;
+  if (!isPeople(from) || !isEnough(from, required)) return false;
+  if (escalate === undefined) return true;
+  if (typeof escalate !== "object" || escalate === null) return false;
+  const { after, to, required: requiredThen = required } = escalate as Unknown<EscalationRule>;
+  const all = isTextList(from) && isTextList(to) ? [...from, ...to] : undefined;
+  const isGroup = to !== undefined && isPeople(to) && (to as { readonly length: number }).length > 0;
+  return readTime(after) !== undefined && isGroup && isEnough(all, requiredThen);
+}
+
+type Unknown<Rule> = { readonly [Key in keyof Rule]?: unknown };
+
+function isPeople(people: unknown): boolean {
+  return people === undefined || typeof people === "function" || isTextList(people);
+}
+
+/** A list must have so many; a function may know as many as it likes. */
+function isEnough(people: unknown, required: unknown): boolean {
   const isCount = Number.isInteger(required) && Number(required) >= 1 && Number(required) <= MAX_APPROVERS;
-  const isEnough = !isTextList(from) || new Set(from).size >= Number(required);
-  return isCount && isEnough && (from === undefined || typeof from === "function" || isTextList(from));
+  return isCount && (!isTextList(people) || new Set(people).size >= Number(required));
 }
 
 function checkName(name: unknown): void {

@@ -9,7 +9,7 @@ import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { canonicalJson, isObject, type Json } from "../../util/json.ts";
 import { err, ok, type Result } from "../../util/result.ts";
-import type { RunEnd, WorkView } from "../../work/kind.ts";
+import { SETTLED, type RunEnd, type WorkView } from "../../work/kind.ts";
 import { Work } from "../../work/work.ts";
 import { PAUSED_ACTION, PAUSES } from "./action-tables.ts";
 import type { ActionMembers } from "./capability.ts";
@@ -31,7 +31,7 @@ const PARKED_STATES = ["parked", "approved", "rejected", "done"] as const;
 const CALL_FIELDS = ["action", "toolCallId", "turnId", "requestId", "messageId"];
 
 /** As it is stored. */
-interface StoredPause extends Omit<ParkedCall, "executionId"> {
+export interface StoredPause extends Omit<ParkedCall, "executionId"> {
   readonly state: (typeof PARKED_STATES)[number];
   readonly inputHash: string;
   readonly descriptor: ActionApprovalDescriptor;
@@ -40,6 +40,9 @@ interface StoredPause extends Omit<ParkedCall, "executionId"> {
   readonly reason: string | null;
   /** What it runs with in place of the input that was asked about. */
   readonly changed?: { readonly input: Json; readonly hash: string } | undefined;
+  /** When other people may decide it, and whether that was said by now. Its expiry is with it: it is due at either. */
+  readonly escalation?:
+    { readonly at: number; readonly isSaid: boolean; readonly expiresAt: number | null } | undefined;
   /** Of one that is done; undefined also when the action returned nothing. */
   readonly outcome?: Json | undefined;
 }
@@ -47,8 +50,8 @@ interface StoredPause extends Omit<ParkedCall, "executionId"> {
 export interface ParkedAction extends StoredPause {
   readonly executionId: string;
   readonly input: Json;
-  /** When it needs work: a parked one expires, a decided one goes on. */
-  readonly dueAt: number | null;
+  /** Of one that is parked; null: it waits for ever. */
+  readonly expiresAt: number | null;
 }
 
 interface ParkedWork {
@@ -80,7 +83,7 @@ export class Parked {
   }
 
   /** What the model reads instead of a result. A call that is parked already is parked once. */
-  park(init: { turn: ActionTurn; descriptor: ActionApprovalDescriptor; grant: ActionGrant }): PausedOutput {
+  park(init: ParkedDraft): PausedOutput {
     const { descriptor, turn } = init;
     const { action, toolCallId } = descriptor;
     const { text, hash } = hashedInput(action, descriptor.input);
@@ -97,7 +100,7 @@ export class Parked {
     };
   }
 
-  #add({ turn, descriptor, grant, text, hash }: ParkedDraft): string {
+  #add({ turn, descriptor, grant, text, hash, escalateAfterMs }: HashedDraft): string {
     const { clock, ids, agent, emit } = this.#host;
     const { action, toolCallId } = descriptor;
     if (this.work.holdsAtLeast(MAX_PARKED))
@@ -109,15 +112,19 @@ export class Parked {
     const { turnId, requestId, messageId } = turn;
     // Only agents with these members have actions.
     const ttl = (agent as ActionMembers).actionPendingApprovalTtlMs;
+    const now = clock.now();
+    const expiresAt = ttl === false ? null : now + ttl;
+    const at = escalateAfterMs === undefined ? undefined : now + escalateAfterMs;
     this.work.add({
       key: executionId,
       lane: turnId,
-      dueAt: ttl === false ? null : clock.now() + ttl,
+      dueAt: at === undefined ? expiresAt : Math.min(at, expiresAt ?? at),
       payload: {
         ...{ state: "parked", action, toolCallId, turnId, requestId, messageId, inputHash: hash, grant },
         descriptor: { ...descriptor, ...described.value, input: JSON.parse(text) as never },
         decidedBy: null,
-        reason: null
+        reason: null,
+        ...(at !== undefined && { escalation: { at, isSaid: false, expiresAt } })
       }
     });
     emit("action:pause:created", { action, executionId, toolCallId });
@@ -134,7 +141,17 @@ export class Parked {
     const known = this.work.find(executionId);
     if (known?.payload.state !== "parked") return false;
     const decided = { ...known.payload, state, decidedBy, reason, changed };
+    // A run that only says that it is escalated does not keep a decision waiting.
+    if (known.state === "claimed") this.work.conclude(executionId, known.payload, "parked");
     return this.work.schedule(executionId, this.#host.clock.now(), decided);
+  }
+
+  /** The end of a run that has said that one is escalated: it waits until it expires. */
+  said(executionId: string, also: () => void): RunEnd<StoredPause> {
+    const { payload } = this.work.find(executionId) ?? {};
+    if (!payload?.escalation) return SETTLED;
+    const escalation = { ...payload.escalation, isSaid: true };
+    return { end: "postponed", until: escalation.expiresAt, payload: { ...payload, escalation }, also };
   }
 
   /** Its outcome is known: it is settled with the transaction that puts it in its place, and parked until it has one. */
@@ -191,6 +208,11 @@ interface ParkedDraft {
   readonly turn: ActionTurn;
   readonly descriptor: ActionApprovalDescriptor;
   readonly grant: ActionGrant;
+  /** After this it is escalated. */
+  readonly escalateAfterMs: number | undefined;
+}
+
+interface HashedDraft extends ParkedDraft {
   readonly text: string;
   readonly hash: string;
 }
@@ -209,10 +231,11 @@ export function isPausedOutput(output: unknown): output is PausedOutput {
 }
 
 function parkedOf({ key, payload, dueAt }: Pick<WorkView<StoredPause>, "key" | "payload" | "dueAt">): ParkedAction {
-  const { changed, descriptor, inputHash } = payload;
+  const { changed, descriptor, inputHash, state, escalation } = payload;
+  const expiresAt = state === "parked" ? (escalation ? escalation.expiresAt : dueAt) : null;
   // It is the input of a call, which was JSON.
   const { input, hash } = changed ?? { input: descriptor.input as Json, hash: inputHash };
-  return { ...payload, executionId: key, input, inputHash: hash, dueAt };
+  return { ...payload, executionId: key, input, inputHash: hash, expiresAt };
 }
 
 function isCall(stored: unknown): stored is Omit<ParkedCall, "executionId"> {
@@ -228,7 +251,9 @@ function decode(stored: unknown): Result<StoredPause, string> {
   const { descriptor, inputHash } = pause;
   if (!isObject(descriptor) || sha256(canonicalJson(descriptor["input"] ?? null)) !== inputHash)
     return err("its descriptor or input is not what was stored");
-  const { changed } = pause;
+  const { changed, escalation } = pause;
+  if (escalation !== undefined && (!isObject(escalation) || typeof escalation.at !== "number"))
+    return err("its escalation is not what was stored");
   if (changed !== undefined && (!isObject(changed) || sha256(canonicalJson(changed.input ?? null)) !== changed.hash))
     return err("its changed input is not what was stored");
   return ok({ ...(pause as StoredPause), grant: grantOf(pause.grant) });

@@ -52,6 +52,7 @@ export interface ActionsHost extends Pick<
   | "actionFailed"
   | "isOverridden"
 > {
+  readonly features: Pick<ChatServices["features"], "role">;
   readonly overrides: Pick<ChatServices["overrides"], "authorizeTurn">;
   readonly conversation: Pick<LateOutcomes, keyof LateOutcomes>;
 }

@@ -58,19 +58,18 @@ export class Approvals implements Feature {
 
   /** What waits: of actions, then of code, then of workflows. With an id also a call inside an answer. */
   pending(executionId: string | undefined): PendingApproval[] {
-    const parked = this.#sources().flatMap((source) => this.#withVotes(source, source.questions(executionId)));
+    const parked = this.#sources().flatMap((source) => this.#withRules(source, source.questions(executionId)));
     const questions = parked.length > 0 || executionId === undefined ? parked : this.chat.waiting([executionId]);
     return questions.map(shown);
   }
 
-  #withVotes(source: ApprovalSource, questions: readonly Question[]): Question[] {
+  #withRules(source: ApprovalSource, questions: readonly Question[]): Question[] {
     // The class is asked for its actions once for all that it asks.
     const rules = new Map<string, ApproversRule | undefined>();
     return questions.map((question) => {
       const { action } = question.descriptor;
       if (!rules.has(action)) rules.set(action, source.ruleOf?.(question));
-      const votes = this.#deciding.votesOf(question, rules.get(action));
-      return votes ? { ...question, votes } : question;
+      return this.#deciding.shown(question, rules.get(action));
     });
   }
 
@@ -167,6 +166,6 @@ function changedInput(input: unknown, given: unknown): Pick<TakenDecision, "inpu
 }
 
 /** As callers see it. */
-function shown({ messageId: _messageId, grant: _grant, ...question }: Question): PendingApproval {
+function shown({ messageId: _messageId, grant: _grant, escalatesAt: _at, ...question }: Question): PendingApproval {
   return question;
 }

@@ -19,6 +19,7 @@ import { err, ok, type Result } from "../../util/result.ts";
 import { truncateText } from "../../util/truncate-value.ts";
 import { shownApprover } from "./approver.ts";
 import type { ApprovalMembers } from "./capability.ts";
+import { isAmong, ruleNow, withEscalation } from "./escalation.ts";
 import { DecisionLog, describeDecision, isSameDecision, type RecordedDecision } from "./decision-log.ts";
 
 /** What a decision came to. */
@@ -60,9 +61,11 @@ export interface DecidingHost {
 
 export class Deciding {
   readonly log: DecisionLog;
+  readonly #clock: Clock;
   readonly #agent: Pick<ApprovalMembers, "authorizeApproval">;
 
   constructor(host: DecidingHost) {
+    this.#clock = host.clock;
     this.log = new DecisionLog(host);
     // Only agents with these members open what asks.
     this.#agent = host.agent as ApprovalMembers;
@@ -73,13 +76,14 @@ export class Deciding {
     const found = await source.find(executionId, decision);
     if (found.is === "unknown") return { status: "error", executionId, error: unknownText(decision) };
     if (found.is === "refused") return this.#refusedOutput(found, executionId, decision);
-    const { question } = found;
+    const rule = source.ruleOf?.(found.question);
+    const question = withEscalation(found.question, rule, this.#clock.now());
     const outcome = await this.answer(
       {
         question,
         isWaiting: found.is === "waiting",
         checkInput: source.checkInput && ((input) => source.checkInput?.(question, input) ?? ok(input)),
-        rule: source.ruleOf?.(question),
+        rule: ruleNow(rule, question),
         isOpen: () => source.isWaiting?.(question) ?? true,
         idle: () => source.idle?.(executionId),
         take: (taken, record) => source.take(question, taken, record)
@@ -136,10 +140,11 @@ export class Deciding {
     return { required, by: [...voted, by] };
   }
 
-  /** Undefined: one person is enough. */
-  votesOf(question: Question, rule: ApproversRule | undefined): ApprovalVotes | undefined {
-    const { required = 1 } = rule ?? {};
-    return required > 1 ? { required, by: this.log.votes(question) } : undefined;
+  /** A question that waits, with what its rule says of it. */
+  shown(question: Question, rule: ApproversRule | undefined): Question {
+    const asked = withEscalation(question, rule, this.#clock.now());
+    const { required = 1 } = ruleNow(rule, asked) ?? {};
+    return required > 1 ? { ...asked, votes: { required, by: this.log.votes(question) } } : asked;
   }
 
   #decidedBefore(question: Question, again: Decision): Outcome {
@@ -166,7 +171,7 @@ export class Deciding {
 
   /** Why the caller may not decide this; undefined when it may. Never throws: a class that fails refuses. */
   #refusal(question: Question, { isApproved, by, input }: Decision): MaybePromise<string | undefined> {
-    const { messageId: _, descriptor, ...asked } = question;
+    const { messageId: _, escalatesAt: __, descriptor, ...asked } = question;
     try {
       const answer: unknown = this.#agent.authorizeApproval({
         ...asked,
@@ -215,8 +220,7 @@ function ruleRefusal({ required = 1, from }: ApproversRule, { by: given, input }
   if (by === null || approver === null) return "Nothing was done: only people whom the agent knows may decide this.";
   if (required > 1 && input !== undefined) return "Nothing was done: what several people approve is approved as it is.";
   try {
-    const isFrom = typeof from === "function" ? from(by, approver) : (from?.includes(by) ?? true);
-    return isFrom === true ? undefined : "Nothing was done: you are not among those who decide this.";
+    return isAmong(from, by, approver) ? undefined : "Nothing was done: you are not among those who decide this.";
   } catch (error) {
     console.error("approvals.from of an action failed: the decision is refused.", error);
     return "Nothing was done: whether you may decide this could not be found out.";

@@ -126,7 +126,16 @@ export class ChannelRuntime {
   async receive(call: MessengerCall): Promise<void> {
     const root = this.#findRoot();
     if (root) return root.messengerCall(call);
-    await this.#findMessengers(call.do === "post" ? call.notice.messengerId : call.turn.messengerId).take(call);
+    // A root without messengers has asked in no chat.
+    if (call.do === "escalate") await messengers.find(this.#agent)?.take(call);
+    else await this.#findMessengers(call.do === "post" ? call.notice.messengerId : call.turn.messengerId).take(call);
+  }
+
+  /** Says in the chat in which a question was asked that it is escalated. */
+  async escalated(question: PendingApproval): Promise<void> {
+    // A sub-agent that no messenger can have brought a message to does not wake its root.
+    if (messengerAccess.of(this.#agent).identities().length === 0) return;
+    await this.receive({ do: "escalate", question });
   }
 
   async fetchAttachment(attachment: FetchableAttachment, messengerId: string | undefined): Promise<ArrayBuffer> {

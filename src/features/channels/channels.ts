@@ -1,6 +1,7 @@
 // Channels: the surfaces that a turn can belong to, and what each changes about its turns. The class declares them with
 // `configureChannels()` and `getMessengers()`; `web` is always there. Here are their types and the rules of the
 // declaration. Messengers themselves are a feature of their own.
+import type { PendingApproval } from "../../feature/approval-contract.ts";
 import type { ChannelText } from "../../feature/channel-text.ts";
 import type { ToolSet } from "ai";
 import type { FetchableAttachment } from "./capability.ts";
@@ -151,7 +152,10 @@ export interface MessengerNotice {
 
 /** A call of a sub-agent to its root. */
 export type MessengerCall =
-  { readonly do: "post"; readonly notice: MessengerNotice } | { readonly do: "follow"; readonly turn: FollowedTurn };
+  | { readonly do: "post"; readonly notice: MessengerNotice }
+  | { readonly do: "follow"; readonly turn: FollowedTurn }
+  /** Where a question was asked, its chat says that it is escalated. */
+  | { readonly do: "escalate"; readonly question: PendingApproval };
 
 /** A turn that the messenger did not start itself, such as the one after an approval. */
 export interface FollowedTurn {

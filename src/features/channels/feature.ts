@@ -1,5 +1,5 @@
 // The channels of an agent as a feature: those that the class declares, and the policy that each gives its turns.
-import type { ChannelPolicy, Feature, TurnPart } from "../../feature/feature.ts";
+import type { ChannelPolicy, Feature, Roles, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { TurnView } from "../../turn/turn.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
@@ -22,14 +22,16 @@ export interface ChannelsFeature extends Feature {
 
 export function openChannels(services: ChatServices): ChannelsFeature {
   const declared = new Channels(services);
-  const feature = { name: "channels", declared, runtime: new ChannelRuntime(services, declared) };
+  const runtime = new ChannelRuntime(services, declared);
+  const roles: Partial<Roles> = { escalated: (question) => runtime.escalated(question) };
+  const feature = { name: "channels", declared, runtime, roles };
   // In a class without channels the channel of a turn is only a name.
   if (!services.isOverridden("getMessengers") && !services.isOverridden("configureChannels")) return feature;
   return {
     ...feature,
     start: () => declared.start(),
     inTurn: (turn) => declared.inTurn(turn),
-    roles: { channelPolicy: (channel) => declared.policyOf(channel) }
+    roles: { ...roles, channelPolicy: (channel) => declared.policyOf(channel) }
   };
 }
 

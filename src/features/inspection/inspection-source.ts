@@ -246,7 +246,8 @@ function approvalEntry({
   inputHash,
   seq,
   mayHaveRun,
-  votes
+  votes,
+  escalation
 }: PendingApproval): InboxEntry {
   const { action, summary, input, risk, permissions, toolCallId } = descriptor;
   return {
@@ -261,6 +262,7 @@ function approvalEntry({
     seq: seq ?? null,
     mayHaveRun: mayHaveRun ?? false,
     ...(votes && { votes }),
+    ...(escalation && { escalation }),
     askedAt: null,
     expiresAt: null,
     callId: toolCallId,

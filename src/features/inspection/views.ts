@@ -347,6 +347,8 @@ export interface InboxEntry {
   readonly mayHaveRun: boolean;
   /** Where several people must approve: how many, and who has. */
   readonly votes?: { readonly required: number; readonly by: readonly string[] };
+  /** Where others may decide after a time: when, whether it has come, and who, if they are listed. */
+  readonly escalation?: { readonly at: number; readonly isReached: boolean; readonly to?: readonly string[] };
   /** Null: not known. */
   readonly askedAt: number | null;
   /** Null: it waits for ever. */

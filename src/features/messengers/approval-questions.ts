@@ -11,6 +11,7 @@ import {
   inputCard,
   inputFile,
   printDecided,
+  printEscalated,
   questionKey,
   type PostedApproval,
   type ShownQuestion,
@@ -109,6 +110,16 @@ export class ApprovalQuestions {
       pieces.length > 0 &&
       (await delivery.sayAll(pieces.map((_, index) => ({ card: inputCard(approval, pieces, index) }))));
     return note("messages", { isWhole, buttonsAt: delivery.posts.length });
+  }
+
+  /** Says in the chat of a question that others may decide it from now on. Once, however often it is called. */
+  escalated(question: PendingApproval): void {
+    const of = questionKey(question);
+    const asked = this.#approvals.findByQuestion(of);
+    if (!asked?.isOpen) return;
+    const { messengerId, threadId } = asked;
+    const message = { markdown: printEscalated(question) };
+    this.#inbox.add({ messengerId, threadId, key: `${of}:escalated`, job: { do: "say", message } });
   }
 
   /** Finds the message with the buttons. Undefined: it is not in the chat. */

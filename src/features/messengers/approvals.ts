@@ -197,3 +197,14 @@ export function inputFile({ descriptor }: PendingApproval, text: string): ChatPo
 export function printDecided({ descriptor }: PendingApproval, outcome: string): string {
   return `**${showTitle(descriptor.summary)}**\n\n${outcome}`;
 }
+
+/** Makes the text that says that more people may decide. */
+export function printEscalated({ descriptor, escalation, expiresAt }: PendingApproval): string {
+  const { to = [] } = escalation ?? {};
+  const people = to.length === 0 ? "others" : to.slice(0, MAX_NAMED).join(", ");
+  const more = to.length > MAX_NAMED ? ` and ${to.length - MAX_NAMED} more` : "";
+  const until = expiresAt === undefined ? "" : ` It expires on ${new Date(expiresAt).toISOString().slice(0, 16)}Z.`;
+  return `**${showTitle(descriptor.summary)}** waits still. From now on ${people}${more} may decide, too.${until}`;
+}
+
+const MAX_NAMED = 10;

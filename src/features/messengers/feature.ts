@@ -86,6 +86,8 @@ export function openMessengers(host: ChatServices): MessengersFeature {
       const { key, messengerId, threadId, message } = call.notice;
       if (!intakeOf(messengerId)) throw messengerErrors.MessengerDefinitionError(messengerId, "it is not declared");
       inbox.add({ key, messengerId, threadId, job: { do: "say", message: toPostable(message) } });
+    } else if (call.do === "escalate") {
+      replies.escalated(call.question);
     } else {
       const { turn } = call;
       const { messengerId, threadId } = turn;

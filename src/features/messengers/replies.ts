@@ -3,6 +3,7 @@
 import { runtimeOf } from "../../agent/runtime.ts";
 import type { AgentPath } from "../../host/path.ts";
 import type { MessengerAnswer, MessengerQuestion } from "../channels/capability.ts";
+import type { PendingApproval } from "../../feature/approval-contract.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { messengerAccess } from "../channels/capability.ts";
 import type { Clock } from "../../host/ports.ts";
@@ -71,6 +72,10 @@ export class Replies implements ReplyHandler {
       this.#reportFailed(reply, error);
       throw error;
     }
+  }
+
+  escalated(question: PendingApproval): void {
+    this.#questions.escalated(question);
   }
 
   givenUp(reply: MessengerReply): void {

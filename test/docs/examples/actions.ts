@@ -77,7 +77,11 @@ export class Support extends Think {
         description: "Close the books of a year.",
         inputSchema: z.object({ year: z.number() }),
         kind: "durable-pause",
-        approvals: { required: 2, from: ["ann", "bob", "telegram:7"] },
+        approvals: {
+          required: 2,
+          from: ["ann", "bob", "telegram:7"],
+          escalate: { after: "4 hours", to: ["cfo"], required: 1 }
+        },
         execute: async ({ year }) => close(year)
       }),
       draftReply: action({
