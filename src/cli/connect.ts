@@ -42,6 +42,7 @@ export async function connectClient(target: AgentTarget, context: CliContext): P
     };
     client.subscribe(look);
     signal.addEventListener("abort", () => settle(false), { once: true });
+    if (signal.aborted) settle(false);
     look();
   });
   const isConnected = await withProgress(`Connecting to ${targetUrl(target)}`, context, connected);

@@ -25,15 +25,19 @@ export function agentTarget(parsed: ParsedArguments, manifest: RoutedManifest): 
     const known = ids.length > 0 ? `Agents of this project: ${ids.join(", ")}.` : "Give its id, class or binding.";
     throw usageError(parsed.name, `Which agent? ${known}`);
   }
+  const at = `${agentSegment(manifest, agent)}/${encodeURIComponent(instance)}`;
+  return { ...addressTarget(parsed, manifest, at), ...unknownAgent(manifest, agent) };
+}
+
+/** Of an agent that is named by its address: `<agent>/<instance>`, and for a sub-agent what follows it. */
+export function addressTarget(parsed: ParsedArguments, manifest: RoutedManifest, at: string): AgentTarget {
   const { protocol, host } = new URL(originOf(parsed));
   const token = parsed.text("token");
-  const prefix = routePrefixSegments(parsed, manifest);
   return {
     host,
     protocol: protocol === "https:" ? "wss" : "ws",
-    basePath: `/${prefix}/${agentSegment(manifest, agent)}/${encodeURIComponent(instance)}`,
-    query: { ...queryOf(parsed), ...(token !== undefined && { token }) },
-    ...unknownAgent(manifest, agent)
+    basePath: `/${routePrefixSegments(parsed, manifest)}/${at}`,
+    query: { ...queryOf(parsed), ...(token !== undefined && { token }) }
   };
 }
 

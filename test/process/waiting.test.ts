@@ -85,6 +85,27 @@ test("a stranger gets none of it", async () => {
   }
 });
 
+/** `everthink approve --all`, of agents that are named because this app is no development server's. */
+async function approveAll(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const at = ALL.flatMap(([address = ""]) => ["--at", address]);
+  const command = project.everthink(["approve", "--all", ...args, "--url", await run.url(), ...at]);
+  const code = await command.ended;
+  return { code, output: command.output };
+}
+
+test("the terminal lists what waits over all agents, sub-agents included, and decides one of them by its id", async () => {
+  const { output } = await approveAll("--json");
+  const listed = JSON.parse(output) as { at: string; id: string; action: string; input: unknown }[];
+  expect(listed.map(({ at, action, input }) => [at, action, input])).toEqual(
+    ALL.map(([at, action]) => [at, action, { euros: 5 }])
+  );
+  const { id = "" } = listed[0] ?? {};
+  expect(await approveAll("actpause_unknown")).toMatchObject({ code: 1 });
+  expect(await approveAll(id)).toMatchObject({ code: 0, output: expect.stringContaining(`${id} approved`) as string });
+  expect((await approveAll()).output.trim().split("\n")).toHaveLength(2);
+  expect(await asked()).toEqual(ALL.slice(1));
+});
+
 test("what is decided is not listed any more, and a second decision says so", async () => {
   const { agents } = await waiting();
   const [{ at, approvals } = { at: "", approvals: [] }] = agents.slice(-1);
@@ -99,6 +120,6 @@ test("what is decided is not listed any more, and a second decision says so", as
   // Of another input nothing is decided.
   expect((await decide({ ...body, inputHash: "another" })).status).toBe(409);
   expect((await decide(body)).status).toBe(200);
-  expect(await asked()).toEqual(ALL.slice(0, 2));
+  expect(await asked()).toEqual(ALL.slice(1, 2));
   expect((await decide({ ...body, decision: "reject" })).status).toBe(409);
 });

@@ -1,7 +1,7 @@
 // `everthink approve`: decides over what an agent waits for.
 import { questionId } from "../question-id.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
-import type { ParsedArguments } from "../command-line.ts";
+import { usageError, type ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
 import { printable, shortJson, wholeJson } from "../message-text.ts";
 import { connectionWords, shellWord } from "../target.ts";
@@ -10,6 +10,9 @@ import type { ApprovalVotes, Escalation, PendingApproval } from "../../feature/a
 import { errorMessage } from "../../util/errors.ts";
 
 export async function runApprove(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  if (parsed.flag("all")) return (await import("./approve-all.ts")).approveAll(parsed, context);
+  if (parsed.list("at").length > 0 || parsed.text("waiting-list") !== undefined)
+    throw usageError(parsed.name, "--at and --waiting-list are for --all.");
   const [agent] = parsed.positionals;
   const instance = parsed.text("instance");
   const positionals = [...(agent === undefined ? [] : [agent]), ...(instance === undefined ? [] : [instance])];
@@ -29,7 +32,7 @@ export async function listOrDecide(
   { print }: Pick<CliContext, "print">
 ): Promise<void> {
   const [agent, id] = parsed.positionals;
-  const waiting = await whatWaits(client);
+  const waiting = await listWaiting(client);
   if (id === undefined) {
     const rows = waiting.map(({ question: _question, ...row }) => row);
     return print(parsed.flag("json") ? JSON.stringify(rows, null, 2) : listed(waiting));
@@ -41,8 +44,19 @@ export async function listOrDecide(
     const list = `everthink approve ${shellWord(agent ?? "")}${place}${connectionWords(parsed)}`;
     throw new CommandError(`${id} does not wait for an approval.`, `What waits: ${list}`);
   }
+  await decide(client, { asked, parsed, print });
+}
+
+interface Deciding {
+  readonly asked: Waiting;
+  readonly parsed: Pick<ParsedArguments, "flag" | "text">;
+  readonly print: CliContext["print"];
+}
+
+/** Throws CommandError if nothing was decided. */
+export async function decide(client: ThinkClient, { asked, parsed, print }: Deciding): Promise<void> {
   const isApproved = !parsed.flag("reject");
-  const { question } = asked;
+  const { id, question } = asked;
   const output = await (isApproved ? client.approve(question) : client.reject(question, parsed.text("reason"))).catch(
     (error: unknown) => notDecided(id, errorMessage(error))
   );
@@ -54,7 +68,7 @@ export async function listOrDecide(
   print(`${id} ${isApproved ? "approved" : "rejected"}${result}`);
 }
 
-interface Waiting {
+export interface Waiting {
   readonly id: string;
   readonly action: string;
   readonly input: unknown;
@@ -81,7 +95,7 @@ function isCounted(output: unknown): output is { readonly votes: ApprovalVotes }
 }
 
 /** Calls of the conversation, and parked actions that are not in sight any more. */
-async function whatWaits(client: ThinkClient): Promise<Waiting[]> {
+export async function listWaiting(client: ThinkClient): Promise<Waiting[]> {
   const shown = client
     .getSnapshot()
     .pendingApprovals.map(({ toolName, input, descriptor, ...question }) =>
@@ -132,9 +146,11 @@ function fieldOf(descriptor: unknown, name: string): unknown {
 
 function listed(waiting: readonly Waiting[]): string {
   if (waiting.length === 0) return "Nothing waits for an approval.";
-  const line = ({ id, action, input, mayHaveRun, escalation }: Waiting) =>
-    `${id}  ${action} ${wholeJson(input)}${mayHaveRun ? "  (was begun before, and may have run)" : ""}${escalated(escalation)}`;
-  return printable(waiting.map(line).join("\n"));
+  return printable(waiting.map(lineOf).join("\n"));
+}
+
+export function lineOf({ id, action, input, mayHaveRun, escalation }: Waiting): string {
+  return `${id}  ${action} ${wholeJson(input)}${mayHaveRun ? "  (was begun before, and may have run)" : ""}${escalated(escalation)}`;
 }
 
 function escalated({ isReached, to }: Partial<Escalation> = {}): string {

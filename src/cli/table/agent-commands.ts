@@ -1,12 +1,9 @@
 // Commands about agents: running ones, and the user's own on the test host.
 import type { CommandDefinition } from "../command-line.ts";
-import { CONNECTION_OPTIONS } from "./shared-options.ts";
+import { CONNECTION_OPTIONS, NAMED_AGENT_OPTIONS } from "./shared-options.ts";
 
-const AGENT = {
-  name: "agent",
-  isRequired: true,
-  text: "id, class or binding of an agent of the project; else its segment in the address"
-} as const;
+const AGENT_TEXT = "id, class or binding of an agent of the project; else its segment in the address";
+const AGENT = { name: "agent", isRequired: true, text: AGENT_TEXT } as const;
 const INSTANCE = { name: "instance", text: "default; which object of the agent" } as const;
 
 const chat: CommandDefinition = {
@@ -51,14 +48,24 @@ const state: CommandDefinition = {
 const approve: CommandDefinition = {
   name: "approve",
   summary: "lists what an agent waits for, and decides over it",
-  description: ["Approves a call that waits, by its call id or execution id. Without an id it lists what waits."],
-  arguments: [AGENT, { name: "id", text: "of what waits" }],
+  description: [
+    "Approves a call that waits, by its call id or execution id. Without an id it lists what waits.",
+    "With --all it lists what waits over all agents of the project, sub-agents included, and takes an id without an agent."
+  ],
+  arguments: [
+    { name: "agent", text: `${AGENT_TEXT}; none with --all` },
+    { name: "id", text: "of what waits" }
+  ],
   options: {
+    all: { text: "over all agents that wait, read from their files under everthink dev; of another server see --at" },
     instance: { value: "name", text: INSTANCE.text },
     reject: { text: "decides against it" },
     reason: { value: "text", text: "is kept with a rejection" },
-    json: { text: "the list of { id, action, input, mayHaveRun? }; with an id { id, approved, output }" },
-    ...CONNECTION_OPTIONS
+    json: {
+      text: "the list of { at?, id, action, input, mayHaveRun?, escalation? }; with an id { id, approved, output }"
+    },
+    ...CONNECTION_OPTIONS,
+    ...NAMED_AGENT_OPTIONS
   },
   exitCodes: {
     0: "listed, or decided",
