@@ -87,7 +87,9 @@ describe("the packed package", () => {
       `tarball ${kilobytes(packed.report.size)}, unpacked ${kilobytes(packed.report.unpackedSize)}, ${packed.files.length} files`
     );
     const documents = ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "llms.txt", "llms-full.txt"];
-    const others = packed.files.filter((path) => !/^(agent-skills|dist|starters|docs)\//.test(path) && !documents.includes(path));
+    const others = packed.files.filter(
+      (path) => !/^(agent-skills|dist|starters|docs)\//.test(path) && !documents.includes(path)
+    );
     expect(others).toEqual([]);
     const pages = SECTIONS.flatMap((section) => section.pages).map((path) => `docs/${path}.md`);
     expect(packed.files.filter((path) => path.startsWith("docs/")).toSorted()).toEqual(pages.toSorted());
