@@ -7,6 +7,7 @@ import { declare } from "./scenario.ts";
 import { accessScenarios } from "./scenarios/access.ts";
 import { answerScenarios } from "./scenarios/answers.ts";
 import { approvalScenarios } from "./scenarios/approvals.ts";
+import { waitingScenarios } from "./scenarios/waiting.ts";
 import { backgroundScenarios } from "./scenarios/background.ts";
 import { conversationScenarios } from "./scenarios/conversations.ts";
 import { extensionScenarios } from "./scenarios/extensions.ts";
@@ -38,6 +39,7 @@ describe("the built assistant:", () => {
       ...toolScenarios,
       ...teamScenarios,
       ...approvalScenarios,
+      ...waitingScenarios,
       ...programScenarios,
       ...serverScenarios,
       ...versionScenarios,

@@ -9,10 +9,11 @@ import {
   MAX_TITLE_LENGTH,
   UNTITLED,
   unusedConversation,
-  withNote
+  withNote,
+  withWaiting
 } from "../../examples/assistant/server/conversation-list.ts";
 import { everyCrash } from "../../src/testing/index.ts";
-import { Assistant, Directory, directoryState, openHost, Page, type Host } from "./assistant-kit.ts";
+import { Assistant, Directory, directoryState, openHost, Page, promptOf, type Host } from "./assistant-kit.ts";
 import { user } from "../kit/messages.ts";
 
 // Refusals and dying processes are logged; what is tested is what they leave.
@@ -185,4 +186,28 @@ describe("the directory", () => {
       }
     });
   });
+});
+
+test("the directory counts the questions that wait in a conversation, until they are decided", async () => {
+  const host = openHost();
+  const page = new Page(host);
+  const waiting = async () => (await directoryState(host)).conversations.map((entry) => entry.waiting ?? 0);
+  await page.ask(promptOf("Ask before deleting"));
+  await host.advance(10_000);
+  expect(await waiting()).toEqual([1]);
+  const [{ callId } = { callId: "" }] = page.snapshot.pendingApprovals;
+  await host.restart();
+  await (await host.get(Assistant, "a")).rejectExecution(callId);
+  await host.advance(10_000);
+  expect(await waiting()).toEqual([0]);
+});
+
+test("a count that is known changes nothing, and a conversation that is gone waits for nothing", () => {
+  const entry = { id: "a", title: "t", createdAt: 1, updatedAt: 2 };
+  const state = { ...EMPTY_DIRECTORY, conversations: [entry] };
+  const one = withWaiting(state, "a", 1);
+  expect(one.conversations).toEqual([{ ...entry, waiting: 1 }]);
+  expect(withWaiting(one, "a", 1)).toBe(one);
+  expect(withWaiting(one, "a", 0)).toEqual(state);
+  expect(withWaiting(state, "b", 3)).toBe(state);
 });

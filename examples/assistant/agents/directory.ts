@@ -1,5 +1,5 @@
 // The one list of conversations, and the board of published notes. Every page follows its state; clients change it only
-// through the callable methods. What the Assistants call (`touch`, `publish`) is not callable by clients.
+// through the callable methods. What the Assistants call (`touch`, `waits`, `publish`) is not callable by clients.
 import { Agent, getAgentByName, type StateSource } from "everthink/agent";
 import type { ConversationEntry, DirectoryState, PublishedNote } from "../shared/demo.ts";
 import {
@@ -11,7 +11,8 @@ import {
   withConversation,
   withNote,
   withoutConversation,
-  withTitle
+  withTitle,
+  withWaiting
 } from "../server/conversation-list.ts";
 import type { Env } from "../server/env.ts";
 
@@ -49,6 +50,12 @@ export class Directory extends Agent<Env, DirectoryState> {
     const entry = known ?? { id, title: UNTITLED, createdAt: now, updatedAt: now };
     const isNamed = title !== undefined && entry.title === UNTITLED;
     await this.#list(asked({ ...entry, title: isNamed ? cutTitle(title) : entry.title }, now));
+  }
+
+  /** How many questions wait in a conversation. One that is not listed any more waits for nothing. */
+  waits(id: string, questions: number): void {
+    const next = withWaiting(this.state, id, questions);
+    if (next !== this.state) this.setState(next);
   }
 
   /** The same note, published twice, stands there once. */

@@ -51,6 +51,15 @@ export function withTitle(state: DirectoryState, id: string, title: string): Dir
   return { ...state, conversations };
 }
 
+/** The same state, if nothing is new. */
+export function withWaiting(state: DirectoryState, id: string, waiting: number): DirectoryState {
+  const known = state.conversations.find((entry) => entry.id === id);
+  if (!known || (known.waiting ?? 0) === waiting) return state;
+  const { waiting: _before, ...entry } = known;
+  const next = waiting === 0 ? entry : { ...entry, waiting };
+  return { ...state, conversations: state.conversations.map((one) => (one.id === id ? next : one)) };
+}
+
 /** A note that is on the board already stays as it is. */
 export function withNote(state: DirectoryState, note: PublishedNote): DirectoryState {
   if (state.board.some(({ id }) => id === note.id)) return state;

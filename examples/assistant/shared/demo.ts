@@ -9,6 +9,8 @@ export interface ConversationEntry {
   title: string;
   createdAt: number;
   updatedAt: number;
+  /** Questions that wait for a person. Absent: none. */
+  waiting?: number;
 }
 
 export interface PublishedNote {

@@ -70,6 +70,14 @@ const MCP_WAIT_MS = 3_000;
 /** What a page that connects is told of what happened just before, such as the recovery of a turn. */
 const RECENT_NOTES = 30;
 
+/** Events after which fewer questions wait. */
+const DECISIONS: ReadonlySet<string> = new Set(["tool:approval", "action:pause:swept"] satisfies AgentEvent["type"][]);
+
+/** What the directory is told. Absent: the conversation was asked nothing. Null: it has a title. */
+interface Announced {
+  readonly title?: string | null;
+}
+
 /** Conversations are stored under this name, and `env` has them under it. */
 export const className = "Assistant";
 
@@ -97,6 +105,8 @@ export class Assistant extends Think<Env, AssistantState> {
   readonly #notes = new Notebook(this);
   readonly #recent: PanelNote[] = [];
   #code: ExecuteRuntime | undefined;
+  /** Questions that the directory was told of. Undefined: by an earlier process. */
+  #waiting: number | undefined;
   readonly #messenger = new SimulatedMessenger({
     agent: this,
     deliver: async (webhook) => (await getAgentByName(this.env.Assistant, this.name)).fetch(webhook)
@@ -275,7 +285,7 @@ export class Assistant extends Think<Env, AssistantState> {
   override async beforeTurn(turn: TurnContext): Promise<void> {
     this.#hook("beforeTurn", turnDetail(turn));
     // In the queue, so that a directory that cannot be reached now costs this turn nothing.
-    if (!turn.continuation) await this.queue("announce", this.#firstQuestion());
+    if (!turn.continuation) await this.queue("announce", { title: this.#firstQuestion() } satisfies Announced);
   }
 
   override beforeStep(step: PrepareStepContext): void {
@@ -296,6 +306,7 @@ export class Assistant extends Think<Env, AssistantState> {
 
   override async onChatResponse({ status, message }: ChatResponseResult): Promise<void> {
     this.#hook("onChatResponse", status);
+    await this.#noteWaiting();
     // The prompt is kept as it is for the provider's cache; what the model wrote into its memory must show, though.
     if (message.parts.some(({ type }) => type === "tool-set_context")) await this.session.refreshSystemPrompt();
   }
@@ -321,10 +332,26 @@ export class Assistant extends Think<Env, AssistantState> {
 
   // ── The directory ──
 
-  /** From the queue. */
-  async announce(title: string | null): Promise<void> {
+  /** From the queue, one after the other: a conversation is listed before its questions are counted. */
+  async announce({ title }: Announced): Promise<void> {
     const directory = await getAgentByName(this.env.Directory, DIRECTORY_NAME);
-    await directory.touch(this.name, title ?? undefined);
+    if (title !== undefined) await directory.touch(this.name, title ?? undefined);
+    await directory.waits(this.name, this.#countQuestions());
+  }
+
+  /** Most turns wait for nothing before and after: they cost no call. */
+  async #noteWaiting(): Promise<void> {
+    const questions = this.#countQuestions();
+    if (questions === this.#waiting) return;
+    this.#waiting = questions;
+    await this.queue("announce", {} satisfies Announced);
+  }
+
+  /** Calls of the answers, and what is parked. */
+  #countQuestions(): number {
+    const isQuestion = (part: object) => "state" in part && part.state === "approval-requested";
+    const asked = this.messages.reduce((sum, { parts }) => sum + parts.filter(isQuestion).length, 0);
+    return asked + this.pendingApprovals().length;
   }
 
   async #publish({ id, text }: Note): Promise<PublishedNote> {
@@ -349,6 +376,8 @@ export class Assistant extends Think<Env, AssistantState> {
   #forward(event: AgentEvent): void {
     const note = eventNote(event);
     if (note) this.#tell(note);
+    // Of several questions of one answer the turn goes on with the last decision.
+    if (DECISIONS.has(event.type)) this.ctx.waitUntil(this.#noteWaiting());
   }
 
   #hook(name: string, detail: string): void {

@@ -13,7 +13,7 @@ interface ConversationRowProps {
 }
 
 export function ConversationRow({ conversation, isCurrent, onOpen, onRename, onDelete }: ConversationRowProps) {
-  const { id, title } = conversation;
+  const { id, title, waiting = 0 } = conversation;
   const [isRenaming, setRenaming] = useState(false);
   if (isRenaming) {
     const rename = (wanted: string) => {
@@ -37,6 +37,11 @@ export function ConversationRow({ conversation, isCurrent, onOpen, onRename, onD
       <a href={conversationPath(id)} aria-current={isCurrent ? "page" : undefined} title={title} onClick={open}>
         {title}
       </a>
+      {waiting > 0 && (
+        <span className="waiting-badge" role="img" aria-label={`${waiting} waiting`}>
+          {waiting}
+        </span>
+      )}
       <span className="row-tools">
         <IconButton icon="pencil" size={15} label={`Rename ${title}`} onClick={() => setRenaming(true)} />
         <IconButton icon="trash" size={15} label={`Delete ${title}`} onClick={() => onDelete(conversation)} />

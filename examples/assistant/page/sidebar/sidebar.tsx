@@ -3,6 +3,7 @@ import type { DirectoryState } from "../../shared/demo.ts";
 import { IconButton } from "../icon-button.tsx";
 import { Icon } from "../icons.tsx";
 import { Board } from "./board.tsx";
+import { WaitingQuestions } from "./waiting-questions.tsx";
 import { ConversationList } from "./conversation-list.tsx";
 
 interface SidebarProps {
@@ -31,6 +32,7 @@ export function Sidebar(props: SidebarProps) {
           <Icon name="plus" size={16} />
           New conversation
         </button>
+        <WaitingQuestions conversations={directory?.conversations ?? []} onOpen={onOpen} />
         <nav aria-label="Conversations">
           {directory === undefined ? (
             <Placeholder />

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { useThink } from "everthink/react";
 import type { Directory } from "../../agents/directory.ts";
 import type { DirectoryState } from "../../shared/demo.ts";
+import { countQuestions } from "./waiting-questions.tsx";
 import { openConversation, useConversationId } from "../route.ts";
 
 export interface DirectoryView {
@@ -42,9 +43,11 @@ export function useDirectory(): DirectoryView {
   );
   useChosenConversation(state, currentId, create);
   const entry = state?.conversations.find(({ id }) => id === currentId);
+  const waiting = countQuestions(state?.conversations ?? []);
   useEffect(() => {
-    document.title = entry === undefined ? "everthink" : `${entry.title} · everthink`;
-  }, [entry]);
+    const title = entry === undefined ? "everthink" : `${entry.title} · everthink`;
+    document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
+  }, [entry, waiting]);
   return {
     state,
     currentId,
