@@ -58,7 +58,7 @@ const ofPackage = defineConfig({
     }
   },
   // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
-  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform", "react", "vite"] }
+  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform", /^react(\/|$)/, "vite"] }
 });
 
 /** workerd is given this file alone: it shares no module with the others. */

@@ -123,7 +123,7 @@ test.each([
   [`useEffect(() => { const stop = listen(); return stop; }, []);`, []],
   [`useMemo(() => measure(), []);`, []]
 ])("on a page, %s: %s", (text, found) => {
-  expect(lintPage("starters/shared/page/chat.tsx", text).map(({ line, rule }) => `${line} ${rule}`)).toEqual(found);
+  expect(lintPage("starters/shared/page/main.tsx", text).map(({ line, rule }) => `${line} ${rule}`)).toEqual(found);
 });
 
 test("a file that does not parse is not passed over in silence", () => {

@@ -281,7 +281,7 @@ describe("init", () => {
 
   test("a prefix reaches plugin and page, and the project is inspected without a finding", async () => {
     await run("init", "shop", "--no-install", "--route-prefix", "/api/agents");
-    expect(read("shop/page/chat.tsx")).toContain('prefix: "api/agents"');
+    expect(read("shop/page/main.tsx")).toContain('prefix: "api/agents"');
     expect(read("shop/vite.config.ts")).toContain(
       'plugins: [react(), think({ routePrefix: "/api/agents" }), cloudflare('
     );

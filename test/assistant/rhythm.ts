@@ -8,10 +8,10 @@ const LEAST_GAP_PX = 12;
 export function crowded({ page }: Visitor): Promise<string[]> {
   return page.evaluate((leastGap) => {
     const answers = [...document.querySelectorAll("[data-role=assistant]")];
-    const composer = document.querySelector("form.composer")!;
+    const composer = document.querySelector("form.think-composer")!;
     return answers.flatMap((answer, index) => {
       const next = answer.nextElementSibling ?? composer;
-      const tools = answer.querySelector(".message-tools");
+      const tools = answer.querySelector(".think-message-tools");
       if (tools === null) return [];
       const gap = next.getBoundingClientRect().top - tools.getBoundingClientRect().bottom;
       return gap < leastGap ? [`${gap} px below answer ${index + 1}`] : [];

@@ -189,6 +189,6 @@ export function eventually<Seen>(look: () => Promise<Seen> | Seen) {
 
 /** The words of an answer as they are shown. Empty while there is none. */
 export async function textIn(answer: Locator): Promise<string> {
-  const texts = await answer.locator(".markdown").allInnerTexts();
+  const texts = await answer.locator(".think-markdown").allInnerTexts();
   return texts.join("\n");
 }

@@ -1,7 +1,7 @@
 // The demo's program: the offline model writes code that calls two tools and waits for a person at the third.
 import { expect, test } from "vitest";
 import { createTestLoader } from "../../src/testing/index.ts";
-import { programOf } from "../../examples/assistant/page/code/program-part.ts";
+import { programOf } from "../../src/client/parts/tool/program-part.ts";
 import { directoryState, openHost, Page, promptOf } from "./assistant-kit.ts";
 
 const TEXT = "Oil for 12 nights: 84 litres";

@@ -40,19 +40,20 @@ export async function talkOnPage(browser: Browser, starter: StarterTalk, url: st
 }
 
 async function talk(page: Page, { questions, answered, greeting, suggestions }: StarterTalk): Promise<void> {
-  const answers = page.locator("article.assistant");
-  const send = page.getByRole("button", { name: "Send" });
+  const answers = page.getByRole("article", { name: "Assistant said" });
+  const field = page.getByRole("textbox", { name: "Message" });
+  // The turn before has ended, or waits for a decision.
+  const rest = page.locator('[role="status"]:is([data-status="settled"], [data-status="parked"])');
   await page.getByRole("heading", { name: greeting }).waitFor();
   await page.getByRole("button", { name: suggestions[0] ?? "", exact: true }).click();
   for (const [index, question] of questions.entries()) {
-    // The field has its button again when the turn before has ended, or waits for a decision.
     await answers.nth(index).waitFor();
-    await send.waitFor();
-    await page.getByLabel("Message").fill(question);
-    await send.click();
+    await rest.waitFor();
+    await field.fill(question);
+    await field.press("Enter");
   }
   await answers.nth(questions.length).waitFor();
-  await send.waitFor();
+  await rest.waitFor();
   await page.getByText(answered).last().waitFor();
   await page.reload();
   await page.getByText(answered).last().waitFor();

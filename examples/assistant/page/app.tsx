@@ -16,7 +16,7 @@ export function App() {
   const { currentId } = directory;
   return (
     <div
-      className="app"
+      className="think-part app"
       data-panel={panel.isOpen || undefined}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !isDrawerOpen) return;
@@ -41,8 +41,8 @@ export function App() {
         onDelete={directory.remove}
       />
       {currentId === undefined ? (
-        <main className="conversation" aria-busy="true">
-          {directory.problem !== undefined && <p className="conversation-problem">{directory.problem}</p>}
+        <main className="think-chat" aria-busy="true">
+          {directory.problem !== undefined && <p className="think-problem">{directory.problem}</p>}
         </main>
       ) : (
         <Conversation

@@ -1,6 +1,6 @@
 // The tool that runs in the page: what only the browser knows. It only reads, so it may run again after a reload.
 import type { ClientTools } from "everthink/client";
-import { shownTheme } from "./theme.ts";
+import { shownTheme } from "everthink/react";
 
 export const browserTools: ClientTools = {
   browser_info: {

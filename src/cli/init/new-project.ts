@@ -26,8 +26,8 @@ export function projectFiles(starter: ReadonlyMap<string, string>, settings: Pro
   const merged = `thinkWorkerConfig({ routePrefix: ${JSON.stringify(routePrefix)} })`;
   change(files, "vite.config.ts", (text) => text.replace("config: thinkWorkerConfig()", `config: ${merged}`));
   const prefix = JSON.stringify(routePrefix.replace(/^\/+|\/+$/g, ""));
-  change(files, "page/chat.tsx", (text) =>
-    text.replace(/agent: "assistant",\n/, `agent: "assistant",\n    prefix: ${prefix},\n`)
+  change(files, "page/main.tsx", (text) =>
+    text.replace(/agent: "assistant",/, `agent: "assistant", prefix: ${prefix},`)
   );
   return files;
 }

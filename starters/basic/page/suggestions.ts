@@ -1,2 +1,3 @@
+export const title = "Assistant";
 export const greeting = "Your agent is ready.";
 export const suggestions = ["Hello", "What can you do?"];

@@ -48,9 +48,9 @@ async function watchCards({ page }: Visitor): Promise<() => Promise<string[]>> {
   const seen = await page.evaluateHandle(() => {
     const states: string[] = [];
     const note = () => {
-      const cards = [...document.querySelectorAll<HTMLElement>(".run")];
+      const cards = [...document.querySelectorAll<HTMLElement>(".think-run")];
       const state = cards
-        .map((card) => `${card.querySelector(".run-name")?.textContent} ${card.dataset["status"]}`)
+        .map((card) => `${card.querySelector(".think-run-name")?.textContent} ${card.dataset["status"]}`)
         .join(", ");
       if (state !== states.at(-1)) states.push(state);
     };

@@ -1,9 +1,7 @@
-// One conversation with everything around it: header, log, composer and the panel underneath. Each part shows what it
-// is given.
-import type { UIMessage } from "ai";
-import { Dock } from "../composer/dock.tsx";
-import { useAttachments } from "../composer/use-attachments.ts";
-import { ConnectionLine } from "../header/connection-line.tsx";
+// One conversation with everything around it: header, log, composer and the panel underneath. What a chat is made of comes
+// from everthink/react; the plug, the notice about the model and the panel are this page's own.
+import { useCallback } from "react";
+import { ChatRoot, Composer, ConnectionBanner, Conversation as Log } from "everthink/react";
 import { Header } from "../header/header.tsx";
 import { ModelNotice } from "../header/model-notice.tsx";
 import { PlugButton } from "../header/plug-button.tsx";
@@ -11,16 +9,10 @@ import { PlugLine } from "../header/plug-line.tsx";
 import { isOver } from "../header/plug-story.ts";
 import { Panel } from "../panel/panel.tsx";
 import type { PanelSwitch } from "../panel/use-panel.ts";
-import { DecisionsContext } from "../parts/decisions.ts";
 import { RunPanel } from "../team/run-panel.tsx";
-import { TeamContext } from "../team/team.ts";
-import { useTeam } from "../team/use-team.ts";
-import { Announcer } from "./announcer.tsx";
+import { useOpenRun } from "../team/use-open-run.ts";
 import { EmptyConversation } from "./empty-conversation.tsx";
-import { Log } from "./log.tsx";
-import { useConversation } from "./use-conversation.ts";
-import { useDrop } from "./use-drop.ts";
-import { useStickToEnd } from "./use-stick-to-end.ts";
+import { useDemo } from "./use-demo.ts";
 
 interface ConversationProps {
   id: string;
@@ -34,22 +26,15 @@ interface ConversationProps {
 
 export function Conversation(props: ConversationProps) {
   const { id, title, hasPlug, panel, onShowConversations, onReconnect } = props;
-  const chat = useConversation(id, panel.isOpen);
-  const { messages, status, connection, interruption, silentSince, retry, error, versions, actions } = chat;
+  const chat = useDemo(id, panel.isOpen);
+  const { call, status, state, agentRuns } = chat;
   const { story, pullPlug } = chat.plug;
-  const model = chat.state?.model;
-  const { team, openRun, close } = useTeam(chat.agentRuns, panel);
-  const stick = useStickToEnd(messages.length > 0);
-  const attachments = useAttachments();
-  const drop = useDrop((files) => void attachments.add(files));
-  const send = (parts: UIMessage["parts"]) => {
-    actions.send(parts);
-    stick.jumpToEnd();
-  };
+  const { openRun, open, close } = useOpenRun(agentRuns, panel);
+  const calledFromCode = useCallback((executionId: string) => call("calledFromCode", [executionId]), [call]);
   return (
     <>
-      <main className="conversation" {...drop.handlers}>
-        <Header {...{ title, model, status, connection, panel, onShowConversations }}>
+      <ChatRoot conversation={chat} callsOfProgram={calledFromCode} onOpenRun={open} openRunId={openRun?.runId}>
+        <Header title={title} model={state?.model} panel={panel} onShowConversations={onShowConversations}>
           {hasPlug && (
             <PlugButton
               isPulled={story !== undefined && !isOver(story)}
@@ -58,45 +43,11 @@ export function Conversation(props: ConversationProps) {
             />
           )}
         </Header>
-        <ModelNotice model={model} />
-        {story !== undefined && <PlugLine story={story} />}
-        <ConnectionLine
-          connection={connection}
-          problem={story === undefined ? chat.connectionError : undefined}
-          onRetry={() => {
-            // One of the two: it is waiting to try again, or has given up.
-            chat.client.retryNow();
-            chat.client.connect();
-            onReconnect();
-          }}
-        />
-        <DecisionsContext value={chat.decisions}>
-          <TeamContext value={team}>
-            <Log
-              {...{ messages, status, connection, interruption, silentSince, retry, error, versions, actions, stick }}
-              onStop={actions.stop}
-              onRetry={actions.retry}
-              empty={
-                connection === "open" && (
-                  <EmptyConversation hasPlug={hasPlug} onSuggestion={(text) => send([{ type: "text", text }])} />
-                )
-              }
-            />
-          </TeamContext>
-        </DecisionsContext>
-        <Dock
-          pending={chat.pendingApprovals}
-          problem={chat.problem}
-          attachments={attachments}
-          isBusy={chat.isBusy}
-          onForgetProblem={chat.forgetProblem}
-          onSend={send}
-          onSubmit={actions.submit}
-          onStop={actions.stop}
-        />
-        {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}
-        <Announcer messages={messages} status={status} error={error} />
-      </main>
+        <ModelNotice model={state?.model} />
+        {story === undefined ? <ConnectionBanner onRetry={onReconnect} /> : <PlugLine story={story} />}
+        <Log empty={<EmptyConversation hasPlug={hasPlug} />} />
+        <Composer canSubmit />
+      </ChatRoot>
       {panel.isOpen && openRun && (
         <RunPanel key={openRun.runId} run={openRun} address={chat.addressOf(openRun)} onClose={close} />
       )}

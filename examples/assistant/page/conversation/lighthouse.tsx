@@ -4,9 +4,9 @@ export function Lighthouse() {
     <svg className="lighthouse" viewBox="0 0 240 96" width="240" height="96" aria-hidden="true" focusable="false">
       <defs>
         <linearGradient id="beam" gradientUnits="userSpaceOnUse" x1="4" x2="236" y1="0" y2="0">
-          <stop offset="0" stopColor="var(--lamp)" stopOpacity="0" />
-          <stop offset="0.5" stopColor="var(--lamp)" />
-          <stop offset="1" stopColor="var(--lamp)" stopOpacity="0" />
+          <stop offset="0" stopColor="var(--think-lamp)" stopOpacity="0" />
+          <stop offset="0.5" stopColor="var(--think-lamp)" />
+          <stop offset="1" stopColor="var(--think-lamp)" stopOpacity="0" />
         </linearGradient>
       </defs>
       <path className="beam" fill="url(#beam)" d="M120 29 4 14v30ZM120 29 236 14v30Z" />

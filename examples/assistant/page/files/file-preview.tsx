@@ -2,8 +2,7 @@
 import { useEffect, useState } from "react";
 import type { FileEntry, LastChange } from "../../shared/demo.ts";
 import { sizeText } from "../amounts.ts";
-import { Icon } from "../icons.tsx";
-import { DiffView } from "./diff-view.tsx";
+import { DiffView, Icon } from "everthink/react";
 import { nameOf } from "./tree-rows.ts";
 
 /** Of a text; the rest is for the download. */
@@ -23,7 +22,7 @@ export function FilePreview({ file, address, readLastChange, onBack }: FilePrevi
   return (
     <section className="file-preview" aria-label={`File ${file.path}`}>
       <div className="file-head">
-        <button type="button" className="icon-button file-back" aria-label="Back to the files" onClick={onBack}>
+        <button type="button" className="think-icon-button file-back" aria-label="Back to the files" onClick={onBack}>
           <Icon name="left" />
         </button>
         <div className="file-title">
@@ -33,7 +32,13 @@ export function FilePreview({ file, address, readLastChange, onBack }: FilePrevi
             {file.mimeType !== "" && ` · ${file.mimeType}`}
           </p>
         </div>
-        <a className="icon-button" href={address} download={nameOf(file.path)} aria-label="Download" title="Download">
+        <a
+          className="think-icon-button"
+          href={address}
+          download={nameOf(file.path)}
+          aria-label="Download"
+          title="Download"
+        >
           <Icon name="download" />
         </a>
       </div>

@@ -1,7 +1,7 @@
 // The tree of files. One row takes part in the order of the Tab key; the arrows lead from row to row.
 import { useRef, useState, type KeyboardEvent } from "react";
 import { sizeText } from "../amounts.ts";
-import { Icon } from "../icons.tsx";
+import { Icon } from "everthink/react";
 import { keyMove, type TreeRow } from "./tree-rows.ts";
 
 const INDENT_PX = 16;

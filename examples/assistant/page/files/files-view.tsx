@@ -1,8 +1,7 @@
 // "Files": the workspace of the conversation as a tree, one file beside it, and files dropped onto it.
 import { useCallback, useMemo, useRef, useState } from "react";
 import { countText } from "../amounts.ts";
-import { useDrop } from "../conversation/use-drop.ts";
-import { IconButton } from "../icon-button.tsx";
+import { IconButton, useDrop } from "everthink/react";
 import type { PanelViewProps } from "../panel/views.ts";
 import { FilePreview } from "./file-preview.tsx";
 import { FileTree } from "./file-tree.tsx";
@@ -59,7 +58,7 @@ export function FilesView({ id, chat }: PanelViewProps) {
           onBack={goBack}
         />
       )}
-      {drop.isOver && <div className="drop-veil">Drop files to put them into {directory}</div>}
+      {drop.isOver && <div className="think-drop-veil">Drop files to put them into {directory}</div>}
     </div>
   );
 }

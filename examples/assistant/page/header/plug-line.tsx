@@ -1,7 +1,7 @@
 // The story of a pulled plug in one line: what has happened, after how many milliseconds, and what comes next.
 import { useEffect, useState } from "react";
 import { elapsedText } from "../amounts.ts";
-import { Icon } from "../icons.tsx";
+import { Icon } from "everthink/react";
 import { isOver, type PlugStory, stepsOf } from "./plug-story.ts";
 
 const TICK_MS = 60;

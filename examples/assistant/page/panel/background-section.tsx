@@ -2,7 +2,7 @@
 // so they look the same after a reload.
 import type { ClientSubmission } from "everthink/client";
 import type { DemoTask } from "../../shared/demo.ts";
-import { IconButton } from "../icon-button.tsx";
+import { IconButton } from "everthink/react";
 import type { Background } from "./use-background.ts";
 
 const SHOWN = 4;
@@ -39,10 +39,10 @@ function TaskRow({ task, background }: { task: DemoTask; background: Background 
       <span className="tick" data-on={isOn || undefined} aria-hidden="true" />
       <span className="background-title">{title}</span>
       <span className="background-actions">
-        <button type="button" className="quiet-button" onClick={() => background.run(taskId)}>
+        <button type="button" className="think-quiet-button" onClick={() => background.run(taskId)}>
           Run now
         </button>
-        <button type="button" className="quiet-button" onClick={() => background.set(taskId, !isOn)}>
+        <button type="button" className="think-quiet-button" onClick={() => background.set(taskId, !isOn)}>
           {isOn ? "Pause" : "Start"}
         </button>
       </span>

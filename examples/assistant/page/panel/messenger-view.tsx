@@ -1,9 +1,7 @@
 // "Messenger": a small Telegram chat with the agent, on a simulated server. A person writes and presses buttons here; what
 // the bot posts and edits there is shown as it comes.
 import { useState, type FormEvent } from "react";
-import { useStickToEnd } from "../conversation/use-stick-to-end.ts";
-import { IconButton } from "../icon-button.tsx";
-import { Markdown } from "../markdown/markdown.tsx";
+import { IconButton, Markdown, useStickToEnd } from "everthink/react";
 import { useMessenger, type ChatMessage, type Messenger } from "./use-messenger.ts";
 import type { PanelViewProps } from "./views.ts";
 
@@ -114,7 +112,7 @@ function SayForm({ say }: Pick<Messenger, "say">) {
   return (
     <form className="messenger-say" onSubmit={(event) => void submit(event)}>
       <input
-        className="text-field"
+        className="think-text-field"
         aria-label="Message in Telegram"
         placeholder="Message as Ada"
         autoComplete="off"

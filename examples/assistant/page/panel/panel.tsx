@@ -1,8 +1,7 @@
 // The panel: one of several views on what is behind a conversation. A column beside it, or a sheet below it where there
 // is no room for one.
-import { useState, type KeyboardEvent, type RefObject } from "react";
-import { IconButton } from "../icon-button.tsx";
-import { readSetting, writeSetting } from "../stored-setting.ts";
+import type { KeyboardEvent, RefObject } from "react";
+import { IconButton, useSetting } from "everthink/react";
 import { hasRoom, HIDE_PANEL } from "./use-panel.ts";
 import { PANEL_VIEWS, UNDERNEATH, type PanelView, type PanelViewProps } from "./views.ts";
 
@@ -37,12 +36,8 @@ export function Panel({ id, chat, headingRef, onHide }: PanelProps) {
 
 /** This browser remembers which. */
 function useView(): [PanelView, (view: PanelView) => void] {
-  const [name, setName] = useState(() => readSetting("panel-view"));
-  const show = (view: PanelView) => {
-    setName(view.name);
-    writeSetting("panel-view", view.name);
-  };
-  return [PANEL_VIEWS.find((view) => view.name === name) ?? UNDERNEATH, show];
+  const [name, setName] = useSetting("panel-view");
+  return [PANEL_VIEWS.find((view) => view.name === name) ?? UNDERNEATH, (view) => setName(view.name)];
 }
 
 function Tabs({ view, onShow }: { view: PanelView; onShow(view: PanelView): void }) {

@@ -1,7 +1,7 @@
 // Whether the panel is open, which this browser remembers, and where the keyboard is. Where the panel is a sheet
 // below the conversation, a person who opens it is led into it, and back to the button that opens it when they close it.
 import { useEffect, useRef, type RefObject } from "react";
-import { useStoredFlag } from "../stored-setting.ts";
+import { useSetting } from "everthink/react";
 
 /** With less room than this the panel would leave too little for the conversation, so it is not open by itself. */
 const ROOM_FOR_PANEL = "(min-width: 1180px)";
@@ -19,7 +19,8 @@ export interface PanelSwitch {
 }
 
 export function usePanel(): PanelSwitch {
-  const [isOpen, setOpen] = useStoredFlag("panel-open", hasRoom());
+  const [stored, store] = useSetting("panel-open");
+  const isOpen = stored === undefined ? hasRoom() : stored === "yes";
   const headingRef = useRef<HTMLHeadingElement>(null);
   const toggleRef = useRef<HTMLButtonElement>(null);
   // Only what a person does leads them: another conversation shows its own panel, and that is no reason to go there.
@@ -32,7 +33,7 @@ export function usePanel(): PanelSwitch {
   }, [isOpen]);
   const change = (next: boolean) => {
     isAsked.current = true;
-    setOpen(next);
+    store(next ? "yes" : "no");
   };
   return { isOpen, headingRef, toggleRef, toggle: () => change(!isOpen), hide: () => change(false) };
 }

@@ -1,8 +1,8 @@
 // What the panel beside a conversation can show, in the order of its tabs. A view of your own is one more entry.
 import type { ComponentType } from "react";
-import type { ConversationView } from "../conversation/use-conversation.ts";
+import type { DemoView } from "../conversation/use-demo.ts";
 import { FilesView } from "../files/files-view.tsx";
-import type { IconName } from "../icons.tsx";
+import type { IconName } from "everthink/react";
 import { ServersView } from "../servers/servers-view.tsx";
 import { MessengerView } from "./messenger-view.tsx";
 import { UnderneathView } from "./underneath-view.tsx";
@@ -10,7 +10,7 @@ import { UnderneathView } from "./underneath-view.tsx";
 export interface PanelViewProps {
   /** Of the conversation. */
   id: string;
-  chat: ConversationView;
+  chat: DemoView;
 }
 
 export interface PanelView {

@@ -1,7 +1,6 @@
 // One server: how it is, the way to log in to it, and each of its tools with what may happen to it.
 import { ruleOf, TOOL_RULES, type ToolRule, type ToolRules } from "../../shared/tool-rules.ts";
-import { IconButton } from "../icon-button.tsx";
-import { hintWords } from "../parts/tool-part.ts";
+import { describeToolAnnotations, IconButton } from "everthink/react";
 import { stateWords, type ShownServer, type ShownTool } from "./shown-servers.ts";
 
 interface ServerCardProps {
@@ -29,14 +28,14 @@ export function ServerCard({ server, rules, onRetry, onForget, onRule }: ServerC
       {tone === "ask" && loginUrl !== null && (
         <button
           type="button"
-          className="solid-button"
+          className="think-solid-button"
           onClick={() => void window.open(loginUrl, `login-${server.id}`, LOGIN_WINDOW)}
         >
           Log in to {name}
         </button>
       )}
       {tone === "failed" && (
-        <button type="button" className="line-button" onClick={onRetry}>
+        <button type="button" className="think-line-button" onClick={onRetry}>
           Try again
         </button>
       )}
@@ -60,11 +59,11 @@ interface ToolRowProps {
 function ToolRow({ tool, rules, onRule }: ToolRowProps) {
   const { name, toolKey: key, description, annotations } = tool;
   const chosen = ruleOf({ key, ...(annotations && { annotations }) }, rules);
-  const hint = hintWords(annotations);
+  const hint = describeToolAnnotations(annotations);
   return (
     <li data-hidden={chosen === "hide" || undefined}>
       <span className="server-tool" title={description}>
-        <span className="tool-name">{name}</span>
+        <span className="think-tool-name">{name}</span>
         {hint !== undefined && (
           <span className="hint" data-hint={hint}>
             {hint}
@@ -76,7 +75,7 @@ function ToolRow({ tool, rules, onRule }: ToolRowProps) {
           <label key={rule}>
             <input
               type="radio"
-              className="only-heard"
+              className="think-only-heard"
               name={`rule-${key}`}
               checked={rule === chosen}
               onChange={() => onRule(key, rule)}

@@ -28,7 +28,7 @@ export function ServersView({ chat }: PanelViewProps) {
     <div className="servers-view">
       <form className="server-form" onSubmit={(event) => void add(event)}>
         <input
-          className="text-field"
+          className="think-text-field"
           type="url"
           required
           aria-label="Address of an MCP server"
@@ -36,7 +36,7 @@ export function ServersView({ chat }: PanelViewProps) {
           value={url}
           onChange={(event) => setUrl(event.target.value)}
         />
-        <button type="submit" className="solid-button" disabled={isAdding}>
+        <button type="submit" className="think-solid-button" disabled={isAdding}>
           {isAdding ? "Adding …" : "Add"}
         </button>
       </form>

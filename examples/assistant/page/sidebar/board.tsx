@@ -1,6 +1,6 @@
 // The board everybody sees: notes that were published after a person agreed.
 import type { PublishedNote } from "../../shared/demo.ts";
-import { dayLabel } from "./day-groups.ts";
+import { dayLabel } from "everthink/react";
 
 export function Board({ notes }: { notes: readonly PublishedNote[] }) {
   return (

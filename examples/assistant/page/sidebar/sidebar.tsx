@@ -1,10 +1,9 @@
 // The left column: all conversations and the board. On a phone it is a drawer.
+import { ConversationList, Icon, IconButton } from "everthink/react";
 import type { DirectoryState } from "../../shared/demo.ts";
-import { IconButton } from "../icon-button.tsx";
-import { Icon } from "../icons.tsx";
+import { conversationPath } from "../route.ts";
 import { Board } from "./board.tsx";
 import { WaitingQuestions } from "./waiting-questions.tsx";
-import { ConversationList } from "./conversation-list.tsx";
 
 interface SidebarProps {
   directory: DirectoryState | undefined;
@@ -40,6 +39,7 @@ export function Sidebar(props: SidebarProps) {
             <ConversationList
               conversations={directory.conversations}
               currentId={currentId}
+              hrefOf={conversationPath}
               onOpen={onOpen}
               onRename={onRename}
               onDelete={onDelete}

@@ -16,7 +16,7 @@ export function WaitingQuestions({ conversations, onOpen }: WaitingQuestionsProp
     <div role="status">
       {first !== undefined && (
         <button type="button" className="waiting-button" onClick={() => onOpen(first.id)}>
-          <span className="waiting-badge">{count}</span>
+          <span className="think-waiting-badge">{count}</span>
           {count === 1 ? "question waits for you" : "questions wait for you"}
         </button>
       )}

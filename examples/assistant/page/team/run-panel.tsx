@@ -1,15 +1,8 @@
 // A colleague's own conversation, beside the one that asked it: live while it works, and open for questions afterwards.
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import type { AgentRun } from "everthink/client";
-import { useThink } from "everthink/react";
+import { IconButton, MessageParts, messageText, runName, runWord, useThink } from "everthink/react";
 import type { UIMessage } from "ai";
-import { messageText } from "../conversation/message-text.ts";
-import { IconButton } from "../icon-button.tsx";
-import { Markdown } from "../markdown/markdown.tsx";
-import { Reasoning } from "../parts/reasoning.tsx";
-import { ToolCard } from "../parts/tool-card.tsx";
-import { isToolPart } from "../parts/tool-part.ts";
-import { runName, runWord } from "./team.ts";
 
 interface RunPanelProps {
   run: AgentRun;
@@ -36,14 +29,16 @@ export function RunPanel({ run, address, onClose }: RunPanelProps) {
         <h2 ref={heading} tabIndex={-1}>
           {name}
         </h2>
-        <span className={isBusy ? "run-word shimmer" : "run-word"}>{isBusy ? "working" : runWord(run)}</span>
+        <span className={isBusy ? "think-run-word think-shimmer" : "think-run-word"}>
+          {isBusy ? "working" : runWord(run)}
+        </span>
         <IconButton icon="close" label={`Close the conversation of ${name}`} onClick={onClose} />
       </div>
       <div className="run-log" role="log" aria-label={`What ${name} says`} tabIndex={0}>
         {messages.map((message, index) => (
           <RunMessage key={message.id} message={message} isGrowing={isBusy && index === messages.length - 1} />
         ))}
-        {error !== undefined && <p className="run-words run-error">{error}</p>}
+        {error !== undefined && <p className="think-run-words think-run-error">{error}</p>}
         <div ref={end} />
       </div>
       <AskForm name={name} isBusy={isBusy} onAsk={(text) => void send(text)} />
@@ -53,16 +48,9 @@ export function RunPanel({ run, address, onClose }: RunPanelProps) {
 
 function RunMessage({ message, isGrowing }: { message: UIMessage; isGrowing: boolean }) {
   if (message.role === "user") return <div className="run-question">{messageText(message)}</div>;
-  const last = message.parts.length - 1;
   return (
     <div className="run-answer">
-      {message.parts.map((part, index) => {
-        if (isToolPart(part)) return <ToolCard key={index} part={part} />;
-        if (part.type === "text")
-          return <Markdown key={index} text={part.text} isGrowing={isGrowing && index === last} />;
-        if (part.type !== "reasoning") return null;
-        return <Reasoning key={index} text={part.text} isGrowing={isGrowing && index === last} />;
-      })}
+      <MessageParts message={message} isGrowing={isGrowing} />
     </div>
   );
 }
@@ -78,7 +66,7 @@ function AskForm({ name, isBusy, onAsk }: { name: string; isBusy: boolean; onAsk
   return (
     <form className="run-ask" onSubmit={submit}>
       <input
-        className="text-field"
+        className="think-text-field"
         aria-label={`Ask ${name}`}
         placeholder={isBusy ? `${name} is working; ask next` : `Ask ${name} something`}
         maxLength={2_000}

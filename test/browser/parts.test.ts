@@ -1,0 +1,202 @@
+// The parts of everthink/react in Chromium: what is shown can be operated by everybody, what is pressed reaches the client
+// once and whole, and nothing of the model's text is run.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { mkdirSync } from "node:fs";
+import { build } from "rolldown";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { partStyles } from "../../tools/build-parts.ts";
+import { namelessControls } from "../assistant/accessible-names.ts";
+import { seriousIssues } from "./axe.ts";
+import { launchBrowser } from "./browser.ts";
+
+const PARTS = ["markdown", "tools", "approvals", "welcome", "busy", "silent", "trouble", "list"];
+const SIZES = [
+  { width: 390, height: 844 },
+  { width: 1280, height: 800 }
+];
+const SCHEMES = ["light", "dark"] as const;
+
+let browser: Browser;
+let server: Server;
+let url = "";
+
+beforeAll(async () => {
+  const { output } = await build({
+    input: join(import.meta.dirname, "parts", "page.tsx"),
+    platform: "browser",
+    write: false,
+    transform: { define: { "process.env.NODE_ENV": '"production"' }, target: "es2024", jsx: "react-jsx" },
+    output: { format: "esm", entryFileNames: "page.js" }
+  });
+  const files = new Map(output.flatMap((file) => (file.type === "chunk" ? [[`/${file.fileName}`, file.code]] : [])));
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Parts</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<style>${partStyles()}
+:root { color-scheme: light dark } html, body, #root { height: 100% } body { margin: 0; background: var(--think-paper) }
+.gallery-list { max-width: 280px; padding: 12px }</style>
+<div id="root"></div><script type="module" src="/page.js"></script></html>`;
+  server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://page");
+    const script = files.get(pathname);
+    const type = script === undefined ? "text/html" : "text/javascript";
+    response.setHeader("content-type", `${type}; charset=utf-8`).end(script ?? html);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address of this kind.
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+type Look = Parameters<Browser["newPage"]>[0];
+
+async function open(part: string, look: Look = {}): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...look });
+  page.on(
+    "pageerror",
+    (error) => void page.evaluate((text) => void (document.body.dataset["failed"] = text), String(error))
+  );
+  await page.goto(`${url}/?part=${part}`);
+  await page.locator("#root > *").first().waitFor();
+  return page;
+}
+
+const sent = async (page: Page) =>
+  JSON.parse((await page.evaluate(() => document.body.dataset["sent"])) ?? "[]") as string[];
+
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env["EVERTHINK_SCREENSHOTS"];
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `parts-${name}.png`), animations: "disabled" });
+}
+
+test.each(PARTS)(
+  "%s: everybody can use it, in light and dark, on a phone and on a desk",
+  async (part) => {
+    for (const viewport of SIZES) {
+      for (const colorScheme of SCHEMES) {
+        const page = await open(part, { viewport, colorScheme, reducedMotion: "reduce" });
+        // Code has its colours, and the banner has waited for a short interruption to end.
+        if (part === "markdown") await page.locator("[data-token]").first().waitFor();
+        if (part === "trouble") await page.getByText("There is no connection.").waitFor();
+        await photograph(page, `${part}-${colorScheme}-${viewport.width}`);
+        expect(await seriousIssues(page), `${colorScheme} ${viewport.width}`).toEqual([]);
+        expect(await namelessControls(page)).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+        expect(await page.evaluate(() => document.body.dataset["failed"])).toBeUndefined();
+        await page.close();
+      }
+    }
+  },
+  120_000
+);
+
+test("a decision is sent with the whole question that was shown, so that it decides no other", async () => {
+  const page = await open("approvals");
+  const pay = page.getByRole("group", { name: "Decision: Pay 400 to Grace" });
+  // All that is decided about is there to be read.
+  await pay.getByText("Grace", { exact: true }).waitFor();
+  await pay.getByText("400", { exact: true }).waitFor();
+  await pay.getByText("high risk").waitFor();
+  await pay.getByRole("textbox", { name: "Reason for rejecting" }).fill("Too dear");
+  await pay.getByRole("button", { name: "Reject" }).click();
+  const remove = page.getByRole("group", { name: "Decision: Delete /a.ts" });
+  await remove.getByText("approve it only if it did not run").waitFor();
+  expect(await pay.getByText("approve it only if it did not run").count()).toBe(0);
+  await remove.getByRole("button", { name: "Approve" }).click();
+  expect(await sent(page)).toEqual([
+    'reject {"callId":"pay","executionId":"exec-1","toolName":"pay","input":{"to":"Grace","amount":400},"inputHash":"h"} "Too dear"',
+    'approve {"callId":"delete","approvalId":"a-1","toolName":"delete_file","input":{"path":"/a.ts"},"mayHaveRun":true}'
+  ]);
+  await page.close();
+});
+
+test("a model that says nothing is shown with since when, and a press stops the turn", async () => {
+  const page = await open("silent", { timezoneId: "UTC", locale: "en-GB" });
+  await page.getByText("said nothing since 12:34").waitFor();
+  await page.getByRole("log").getByRole("button", { name: "Stop" }).click();
+  await page.keyboard.press("Escape");
+  expect(await sent(page)).toEqual(["stop", "stop"]);
+  await page.close();
+});
+
+test("a retry is shown with its reason, its wait and its number, and waiting messages can be taken back", async () => {
+  const page = await open("busy");
+  await page.getByText(/try in \d+ s, attempt 2 of 5/).waitFor();
+  const waiting = page.getByRole("list", { name: "Waiting messages" });
+  expect(await waiting.getByRole("listitem").count()).toBe(2);
+  await waiting.getByRole("button", { name: "Take back “In feet, please.”" }).click();
+  expect(await sent(page)).toEqual(['take back "s2"']);
+  await page.close();
+});
+
+test("Enter sends the text once, Shift+Enter starts a line, / leads to the field, and a suggestion is sent as it stands", async () => {
+  const page = await open("welcome");
+  await page.getByText("How can we help?").click();
+  await page.keyboard.press("/");
+  await page.keyboard.type("one");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("two");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Where is order 1002?" }).click();
+  expect(await sent(page)).toEqual([
+    'send [{"type":"text","text":"one\\ntwo"}]',
+    'send [{"type":"text","text":"Where is order 1002?"}]'
+  ]);
+  await page.close();
+});
+
+test("messages are edited, answered anew and paged through; a list is opened, renamed and deleted by keyboard", async () => {
+  const page = await open("markdown");
+  await page.getByRole("button", { name: "Previous version" }).click();
+  await page.getByRole("button", { name: "Regenerate answer" }).click();
+  await page.getByRole("button", { name: "Edit message" }).click();
+  await page.getByRole("textbox", { name: "Edited message" }).fill("Which?");
+  await page.keyboard.press("Enter");
+  expect(await sent(page)).toEqual(['version "a0"', 'regenerate "a1"', 'edit "q1" [{"type":"text","text":"Which?"}]']);
+  await page.goto(`${url}/?part=list`);
+  await page.getByRole("link", { name: "Lights of the coast" }).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Rename Pay Grace" }).click();
+  await page.getByRole("textbox", { name: "New title" }).fill("Pay Ada");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Delete Pay Grace" }).click();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Delete Pay Grace" }).click();
+  await page.getByRole("button", { name: "Delete conversation" }).click();
+  expect(await sent(page)).toEqual(['open "c1"', 'rename "c1" "Pay Ada"', 'delete "c1"']);
+  await page.close();
+});
+
+test("HTML of a model is shown as text, and a link leads to http, https and mailto only", async () => {
+  const page = await open("markdown");
+  await page.getByText("<script>document.body.dataset.attacked").waitFor();
+  expect(await page.evaluate(() => document.body.dataset["attacked"])).toBeUndefined();
+  const links = await page
+    .getByRole("log")
+    .getByRole("link")
+    .evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+  expect(links).toEqual(["https://example.org/lights"]);
+  await page.close();
+});
+
+test("the theme that was chosen is there after a reload, before anything is painted in the other one", async () => {
+  const page = await open("welcome", { colorScheme: "light" });
+  await page.getByRole("button", { name: "Switch to dark theme" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "Switch to light theme" }).waitFor();
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(20, 23, 28)");
+  await page.close();
+});

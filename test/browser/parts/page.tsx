@@ -1,0 +1,138 @@
+// The gallery of the parts: one of them at a time, named by the query.
+import type { ReactNode } from "react";
+import { createRoot } from "react-dom/client";
+import {
+  applyStoredTheme,
+  ChatRoot,
+  Composer,
+  ConnectionBanner,
+  Conversation,
+  ConversationList,
+  Notice,
+  StatusPill,
+  ThemeButton,
+  Welcome,
+  type ConversationView
+} from "../../../src/client/react.ts";
+import { MESSAGES, record, sampleView } from "./sample.ts";
+
+const HOUR_MS = 3_600_000;
+
+function Frame({ view, children }: { view: Partial<ConversationView>; children: ReactNode }) {
+  return (
+    <ChatRoot conversation={sampleView(view)} callsOfProgram={callsOfProgram}>
+      <header className="think-part think-header">
+        <div className="think-header-title">
+          <h1>Parts</h1>
+          <StatusPill />
+        </div>
+        <ThemeButton />
+      </header>
+      {children}
+    </ChatRoot>
+  );
+}
+
+const CALLS = [
+  { name: "tools.sum", state: "applied" },
+  { name: "tools.pay", state: "pending" }
+];
+const callsOfProgram = () => Promise.resolve(CALLS);
+
+const only = (...ids: string[]) => MESSAGES.filter(({ id }) => ids.includes(id));
+
+const PARTS: Readonly<Record<string, () => ReactNode>> = {
+  markdown: () => (
+    <Frame view={{ messages: only("q1", "a1") }}>
+      <Conversation />
+      <Composer />
+    </Frame>
+  ),
+  tools: () => (
+    <Frame view={{ messages: only("q2", "a2") }}>
+      <Conversation />
+      <Composer />
+    </Frame>
+  ),
+  approvals: () => (
+    <Frame view={{ messages: only("q3", "a3"), status: "parked" }}>
+      <Conversation />
+      <Composer canSubmit />
+    </Frame>
+  ),
+  welcome: () => (
+    <Frame view={{ messages: [], status: "idle" }}>
+      <Notice kind="problem">No key for a model is set: the offline model answers.</Notice>
+      <Conversation
+        empty={
+          <Welcome title="How can we help?" suggestions={["Where is order 1002?", "I want to talk to a person."]}>
+            It remembers what you say.
+          </Welcome>
+        }
+      />
+      <Composer placeholder="Ask about your order" />
+    </Frame>
+  ),
+  busy: () => (
+    <Frame
+      view={{
+        messages: [...only("q1"), { id: "a9", role: "assistant", parts: [{ type: "text", text: "Two **lights" }] }],
+        status: "running",
+        isBusy: true,
+        retry: { reason: "rate-limit", at: Date.now() + 20_000, attempt: 2, of: 5 }
+      }}
+    >
+      <Conversation />
+      <Composer
+        queued={[
+          { id: "s1", text: "And the fog signals?" },
+          { id: "s2", text: "In feet, please." }
+        ]}
+        onRemoveQueued={(id) => record("take back", id)}
+      />
+    </Frame>
+  ),
+  silent: () => (
+    <Frame view={{ messages: only("q1"), status: "running", isBusy: true, silentSince: Date.UTC(2026, 10, 1, 12, 34) }}>
+      <Conversation />
+      <Composer />
+    </Frame>
+  ),
+  trouble: () => (
+    <Frame
+      view={{
+        messages: only("q1"),
+        connection: "refused",
+        connectionError: "The server refused the connection: 404 Not found",
+        error: "The provider refused the key (401).",
+        problem: "The agent takes no more than 100 questions at a time."
+      }}
+    >
+      <ConnectionBanner onRetry={() => record("retry the page")} />
+      <Conversation />
+      <Composer />
+    </Frame>
+  ),
+  list: () => (
+    <nav className="gallery-list" aria-label="Conversations">
+      <ConversationList
+        conversations={[
+          "Lights of the coast",
+          "Pay Grace",
+          "A title that is far too long for the column it stands in"
+        ].map((title, index) => ({ id: `c${index}`, title, updatedAt: Date.now() - index * 20 * HOUR_MS }))}
+        currentId="c0"
+        hrefOf={(id) => `#${id}`}
+        onOpen={(id) => record("open", id)}
+        onRename={(id, title) => record("rename", id, title)}
+        onDelete={(id) => record("delete", id)}
+      />
+    </nav>
+  )
+};
+
+applyStoredTheme();
+const name = new URLSearchParams(location.search).get("part") ?? "";
+const part = PARTS[name];
+const root = document.getElementById("root");
+if (root && part) createRoot(root).render(part());
