@@ -1,8 +1,11 @@
 // A starter's page in a real browser: it shows its greeting, takes a press on a suggestion and a typed question, shows the
-// answers, has them again after a reload, and no exception or printed error on the way.
+// answers, has them again after a reload, and no exception or printed error on the way. Everybody can use it, empty and with
+// a conversation, in light and dark, on a phone and on a desk.
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { expect } from "vitest";
+import { seriousIssues } from "../browser/axe.ts";
 import { repository } from "./packed-project.ts";
 
 /** What a starter says about itself. */
@@ -58,4 +61,37 @@ async function talk(page: Page, { questions, answered, greeting, suggestions }: 
   await page.reload();
   await page.getByText(answered).last().waitFor();
   expect(await answers.count()).toBe(questions.length + 1);
+}
+
+const LOOKS = [390, 1280].flatMap((width) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ width, colorScheme }))
+);
+
+/** Empty, and with the conversation that `talkOnPage` had. */
+export async function isForEverybody(browser: Browser, starter: StarterTalk, url: string): Promise<void> {
+  const { name, greeting, answered } = starter;
+  const page = await browser.newPage();
+  for (const { width, colorScheme } of LOOKS) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const look = `${colorScheme}-${width}`;
+    await page.goto(`${url}/?name=on-page`);
+    await page.getByText(answered).last().waitFor();
+    await photograph(page, `${name}-talk-${look}`);
+    expect(await seriousIssues(page), look).toEqual([]);
+    await page.goto(`${url}/?name=empty`);
+    await page.getByRole("heading", { name: greeting }).waitFor();
+    await photograph(page, `${name}-empty-${look}`);
+    expect(await seriousIssues(page), look).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+  }
+  await page.close();
+}
+
+/** Only when EVERTHINK_SCREENSHOTS names a folder. */
+async function photograph(page: Page, subject: string): Promise<void> {
+  const folder = process.env["EVERTHINK_SCREENSHOTS"];
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `starter-${subject}.png`), animations: "disabled" });
 }

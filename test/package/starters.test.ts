@@ -11,7 +11,7 @@ import { launchBrowser } from "../browser/browser.ts";
 import { ServeRun } from "../process/served-project.ts";
 import { readPage, shownRuns, withoutChance } from "../docs/command-pages.ts";
 import { PackedProject, repository } from "./packed-project.ts";
-import { readStarter, talkOnPage, type StarterTalk } from "./starter-page.ts";
+import { isForEverybody, readStarter, talkOnPage, type StarterTalk } from "./starter-page.ts";
 
 const STARTERS = readdirSync(join(repository, "starters")).filter((name) => name !== "shared");
 const isWhole = process.env["EVERTHINK_STARTERS"] === "all";
@@ -141,6 +141,7 @@ describe.each(STARTERS)("the starter %s", (name) => {
     const starter = await readStarter(name);
     await answersItsQuestions(starter, url);
     await talkOnPage(browser, starter, url);
+    await isForEverybody(browser, starter, url);
     if (name in BOTS) {
       // The messenger is there, and takes nothing from a sender without its secret.
       const webhook = `${url}/agents/assistant/main/messengers/${name.replace("-bot", "")}/webhook`;
