@@ -2,6 +2,7 @@
 import { install } from "../feature/members.ts";
 import { AgentBase } from "../agent/agent-base.ts";
 import { AGENT_CAPABILITIES } from "./capabilities.ts";
+import type { BASE } from "../util/base-type.ts";
 import type { AgentMembers } from "./members.ts";
 
 /**
@@ -19,6 +20,9 @@ export abstract class Agent<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends AgentBase<Env, State, Props> {
+  /** For the compiler only: the names that are not of a user's class. */
+  declare readonly [BASE]?: Agent;
+
   static {
     install(this, AGENT_CAPABILITIES);
   }

@@ -20,6 +20,7 @@ import type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";
 import { passOn } from "./tree/agent-call.ts";
 import { wrapUserMethods } from "./wrap.ts";
 import { giveFields, markAsOwn } from "../feature/members.ts";
+import type { BASE } from "../util/base-type.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 
 type SqlInput = string | number | boolean | null;
@@ -28,6 +29,9 @@ export abstract class AgentBase<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends DurableObject<Env> {
+  /** For the compiler only: the names that are not of a user's class. */
+  declare readonly [BASE]?: AgentBase;
+
   static {
     markAsOwn(this, ["setState"]);
   }

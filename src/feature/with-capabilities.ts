@@ -1,4 +1,5 @@
 // Classes with a part of the capabilities.
+import type { HasBase } from "../util/base-type.ts";
 import type { Capability, NamesOf } from "./capability.ts";
 import { capabilitiesOfClass, install } from "./members.ts";
 
@@ -6,7 +7,7 @@ type AbstractClass = abstract new (...args: never[]) => object;
 
 /** TypeScript joins what such a constructor makes with what the base class makes; it knows one by these very parameters. */
 // oxlint-disable-next-line typescript/no-explicit-any
-type Mixin<Members> = abstract new (...args: any[]) => Members;
+type Mixin<Members> = abstract new (...args: any[]) => Members & HasBase<Members>;
 
 /**
  * A class with these capabilities and those that they are built on, to extend. What it does not have costs it nothing: no

@@ -188,6 +188,8 @@ function definedClass(name: string, options: object): DefinedAgentClass {
   const fields = FIELDS.filter((field) => Reflect.get(options, field) !== undefined);
   const callables = { ...(Reflect.get(options, "callables") as Record<string, Method> | undefined) };
   class Defined extends Think {
+    /** One of the options that are put on the prototype below; without it the class says that there is no model. */
+    declare getModel: Think["getModel"];
     static override callables = [...(Think.callables as readonly string[]), ...Object.keys(callables)];
 
     constructor(ctx: DurableObjectState, env: unknown) {

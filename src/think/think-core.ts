@@ -58,6 +58,7 @@ import type { StreamCallback } from "../feature/stream-callback.ts";
 import { checkMessages, type ChatInput, type MessagesInput } from "../feature/turn-input.ts";
 import { runtimeOf } from "../agent/runtime.ts";
 import { isOverridden, markAsOwn } from "../feature/members.ts";
+import type { BASE } from "../util/base-type.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 
 /** Methods that ask, stop, change or decide: refused when a readonly client is behind the call. */
@@ -85,8 +86,13 @@ export abstract class ThinkCore<
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = ["listBranches", "selectBranch"];
 
+  /** For the compiler only: the names that are not of a user's class. */
+  declare readonly [BASE]?: ThinkCore;
+
   static {
     markAsOwn(this, CHANGES);
+    // For classes in JavaScript, which no compiler asks for a model.
+    Object.defineProperty(this.prototype, "getModel", { configurable: true, writable: true, value: noModel });
   }
 
   // ── Settings ──
@@ -153,10 +159,15 @@ export abstract class ThinkCore<
 
   // ── Override points ──
 
-  /** The model that answers. */
-  getModel(): LanguageModel {
-    throw featureErrors.NoModelError(this.constructor.name);
-  }
+  /**
+   * The model that answers: one of the AI SDK's providers, made for each attempt. A class that is exported must have it.
+   *
+   * @example
+   * getModel() {
+   *   return createAnthropic({ apiKey: this.env.ANTHROPIC_API_KEY })("claude-sonnet-4-5");
+   * }
+   */
+  abstract getModel(): LanguageModel;
 
   /** Used unless `configureSession` declared context blocks in its place. */
   getSystemPrompt(): string {
@@ -399,4 +410,8 @@ export abstract class ThinkCore<
   protected async syncMessagesFromStorage(): Promise<void> {
     thinkRuntimeOf(this).parts.transcript.invalidate();
   }
+}
+
+function noModel(this: ThinkCore): never {
+  throw featureErrors.NoModelError(this.constructor.name);
 }

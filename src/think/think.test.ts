@@ -229,6 +229,7 @@ describe("failures", () => {
 
   test("a class without a model says so", async () => {
     class Mute extends Think {
+      declare getModel: Think["getModel"];
       ask(): Promise<TurnResult> {
         return this.runTurn({ input: "Hi" });
       }
@@ -330,6 +331,7 @@ describe("the configuration", () => {
 describe("the start", () => {
   let seen: unknown[] = [];
   class Careful extends Think {
+    declare getModel: Think["getModel"];
     override async configureSession(session: Session): Promise<Session> {
       seen.push(this.getConfig());
       try {
@@ -356,6 +358,7 @@ describe("the start", () => {
   test("fails when configureSession throws", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     class Broken extends Think {
+      declare getModel: Think["getModel"];
       override configureSession(): Session {
         throw new Error("no session");
       }

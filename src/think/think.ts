@@ -2,6 +2,7 @@
 import { AGENT_CAPABILITIES } from "../agent-class/capabilities.ts";
 import type { AgentMembers } from "../agent-class/members.ts";
 import { install } from "../feature/members.ts";
+import type { BASE } from "../util/base-type.ts";
 import { THINK_CAPABILITIES, type ThinkMembers } from "./capabilities.ts";
 import { ThinkCore } from "./think-core.ts";
 
@@ -23,6 +24,9 @@ export abstract class Think<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends ThinkCore<Env, State, Props> {
+  /** For the compiler only: the names that are not of a user's class. */
+  declare readonly [BASE]?: Think;
+
   static {
     install(this, [...AGENT_CAPABILITIES, ...THINK_CAPABILITIES]);
   }

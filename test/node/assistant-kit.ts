@@ -36,7 +36,7 @@ export class Page {
     this.#host = host;
     this.#network = new Network(host);
     const { WebSocket, fetch, timers, random } = this.#network.options({}, "a");
-    this.client = createThinkClient<Assistant>({
+    this.client = createThinkClient<typeof Assistant>({
       onMessage: (text) => void this.notes.push(JSON.parse(String(text)) as PanelNote),
       ...settings,
       host: "localhost:8787",

@@ -25,6 +25,7 @@ test("a capability that opens with the agent starts before the conversation, and
   });
   const state = { isBroken: true };
   class Moody extends withCapabilities(ThinkCore, late, early) {
+    declare getModel: ThinkCore["getModel"];
     override configureSession(session: Session) {
       seen.push("conversation");
       if (state.isBroken) throw new Error("not today");

@@ -81,6 +81,7 @@ test("a class whose getExtensions throws starts, says so, and keeps what is stor
 
 test("a class without a loader has no manager, and is warned if it has extensions", async () => {
   class Without extends Think {
+    declare getModel: Think["getModel"];
     override getExtensions() {
       return [extension("x", GREETER)];
     }

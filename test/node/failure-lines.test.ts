@@ -62,7 +62,9 @@ class Assistant extends Think {
   }
 }
 
-class NoModel extends Think {}
+class NoModel extends Think {
+  declare getModel: Think["getModel"];
+}
 
 const throwing = (error: unknown) => (): never => {
   throw error;

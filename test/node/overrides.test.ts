@@ -48,6 +48,7 @@ test("a class may override every method and accessor that a conversation adds", 
 let started: Record<string, unknown>;
 
 class Defaults extends Think {
+  declare getModel: Think["getModel"];
   override onStart(): void {
     const { ctx: _ctx, env: _env, ...settings } = { ...this } as Record<string, unknown>;
     started = settings;

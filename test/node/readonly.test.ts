@@ -101,7 +101,9 @@ class Stage extends Think {
   }
 }
 
-class Lobby extends Think {}
+class Lobby extends Think {
+  declare getModel: Think["getModel"];
+}
 
 beforeEach(() => {
   effects = [];

@@ -63,7 +63,7 @@ interface Env {
   LIVE: boolean;
 }
 
-class Support extends Think<Env> {
+abstract class Support extends Think<Env> {
   override actionLedgerPendingRetryLeaseMs = false as const;
   override actionPendingApprovalTtlMs = 3_600_000;
   override actionLedgerRetention = { settledMs: 1_000, pendingMs: false as const };
@@ -110,7 +110,7 @@ class Support extends Think<Env> {
   }
 }
 
-class SynchronousAuthorization extends Think {
+abstract class SynchronousAuthorization extends Think {
   override authorizeTurn() {
     return false;
   }

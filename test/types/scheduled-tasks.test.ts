@@ -41,7 +41,7 @@ test("literal schedules are checked", () => {
 });
 
 test("an annotated method has the same checks, and the mode of runTurn says what it returns", () => {
-  class Planner extends Think {
+  abstract class Planner extends Think {
     override getDefaultTimezone() {
       return "Europe/London";
     }

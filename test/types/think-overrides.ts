@@ -16,7 +16,8 @@ import {
 
 export class OverridesThink extends Think {
   override getModel(...args: Parameters<Think["getModel"]>): ReturnType<Think["getModel"]> {
-    return super.getModel(...args);
+    // It has no implementation to call.
+    throw new Error(`No model for ${args.length} arguments.`);
   }
 
   override getSystemPrompt(...args: Parameters<Think["getSystemPrompt"]>): ReturnType<Think["getSystemPrompt"]> {

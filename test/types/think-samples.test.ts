@@ -58,7 +58,7 @@ class Cook extends Think<Env> {
   }
 }
 
-class SettingsInTheClassBody extends Think<Env, { guests: number }, { table: string }> {
+abstract class SettingsInTheClassBody extends Think<Env, { guests: number }, { table: string }> {
   override initialState = { guests: 0 };
   override maxSteps = 4;
   override sendReasoning = false;
@@ -70,37 +70,37 @@ class SettingsInTheClassBody extends Think<Env, { guests: number }, { table: str
   override historyTruncation = { keepRecent: 6, wholeOutputs: ["findRecipe"] };
 }
 
-class WaitsForServers extends Think<Env> {
+abstract class WaitsForServers extends Think<Env> {
   override waitForMcpConnections = true;
   override messageConcurrency = "latest" as const;
 }
 
-class PlainBeforeTurn extends Think<Env> {
+abstract class PlainBeforeTurn extends Think<Env> {
   small = this.env.MODELS.open("small");
   override beforeTurn(ctx: TurnContext) {
     if (ctx.continuation) return { model: this.small };
   }
 }
 
-class RestrictsTools extends Think<Env> {
+abstract class RestrictsTools extends Think<Env> {
   override beforeTurn(_ctx: TurnContext) {
     return { activeTools: ["findRecipe", "askGuest"] };
   }
 }
 
-class UsesTheBody extends Think<Env> {
+abstract class UsesTheBody extends Think<Env> {
   override beforeTurn(ctx: TurnContext) {
     if (ctx.body?.selectedDish) return { system: ctx.system + `\n\nThe guest looks at: ${ctx.body.selectedDish}` };
   }
 }
 
-class HidesReasoning extends Think<Env> {
+abstract class HidesReasoning extends Think<Env> {
   override beforeTurn(ctx: TurnContext) {
     if (ctx.continuation) return { sendReasoning: false };
   }
 }
 
-class FewerSteps extends Think<Env> {
+abstract class FewerSteps extends Think<Env> {
   override beforeTurn(ctx: TurnContext) {
     if (ctx.messages.length > 100) return { maxSteps: 3 };
   }
@@ -108,13 +108,13 @@ class FewerSteps extends Think<Env> {
 
 const Verdict = z.object({ severity: z.enum(["low", "high"]) });
 
-class StructuredAnswer extends Think<Env> {
+abstract class StructuredAnswer extends Think<Env> {
   override beforeTurn(ctx: TurnContext) {
     if (ctx.body?.mode === "verdict") return { output: Output.object({ schema: Verdict }), activeTools: [] };
   }
 }
 
-class EverySetting extends Think<Env> {
+abstract class EverySetting extends Think<Env> {
   override async beforeTurn(ctx: TurnContext): Promise<TurnConfig | void> {
     return {
       model: ctx.model,
@@ -144,20 +144,20 @@ class EverySetting extends Think<Env> {
   }
 }
 
-class BuildsOnItsParent extends EverySetting {
+abstract class BuildsOnItsParent extends EverySetting {
   override async beforeTurn(ctx: TurnContext): Promise<TurnConfig> {
     const inherited = (await super.beforeTurn(ctx)) ?? {};
     return { ...inherited, maxSteps: 1, stopWhen: hasToolCall("extra") };
   }
 }
 
-class StepByStep extends Think<Env> {
+abstract class StepByStep extends Think<Env> {
   override beforeStep(ctx: PrepareStepContext): StepConfig | void {
     if (ctx.stepNumber > 0) return { activeTools: [] };
   }
 }
 
-class TypedSteps extends Think<Env> {
+abstract class TypedSteps extends Think<Env> {
   override getTools() {
     return kitchenTools;
   }
@@ -181,7 +181,7 @@ class TypedSteps extends Think<Env> {
   }
 }
 
-class UntypedSteps extends Think<Env> {
+abstract class UntypedSteps extends Think<Env> {
   override onStepFinish(ctx: StepContext) {
     console.warn(`${ctx.stepNumber} ${ctx.finishReason} ${ctx.usage.inputTokens} ${ctx.usage.outputTokens}`);
     for (const source of ctx.sources) if (source.sourceType === "url") console.warn(source.url);
@@ -203,7 +203,7 @@ class UntypedSteps extends Think<Env> {
   streamed = 0;
 }
 
-class GuardsTools extends Think<Env> {
+abstract class GuardsTools extends Think<Env> {
   closed = false;
   readonly known = new Map<string, string>();
   override beforeToolCall(ctx: ToolCallContext): ToolCallDecision | void {
@@ -223,7 +223,7 @@ class GuardsTools extends Think<Env> {
   }
 }
 
-class ClampsInputs extends Think<Env> {
+abstract class ClampsInputs extends Think<Env> {
   override beforeToolCall(ctx: ToolCallContext<typeof kitchenTools>): ToolCallDecision | void {
     if (!ctx.dynamic && ctx.toolName === "findRecipe") {
       expectTypeOf(ctx.input.dish).toEqualTypeOf<string>();
@@ -236,20 +236,20 @@ class ClampsInputs extends Think<Env> {
   }
 }
 
-class AsksACache extends Think<Env> {
+abstract class AsksACache extends Think<Env> {
   override async beforeToolCall(ctx: ToolCallContext): Promise<ToolCallDecision | void> {
     const cached: unknown = await Promise.resolve(ctx.input);
     if (cached) return { action: "substitute", output: cached };
   }
 }
 
-class OnlyLooks extends Think<Env> {
+abstract class OnlyLooks extends Think<Env> {
   override beforeToolCall(ctx: ToolCallContext) {
     console.warn(ctx.toolName, ctx.input);
   }
 }
 
-class FollowsUp extends Think<Env> {
+abstract class FollowsUp extends Think<Env> {
   override async onChatResponse(result: ChatResponseResult) {
     if (result.status === "completed" && result.message.parts.length > 1) {
       const saved = await this.saveMessages([
@@ -261,7 +261,7 @@ class FollowsUp extends Think<Env> {
   }
 }
 
-class PoliteErrors extends Think<Env> {
+abstract class PoliteErrors extends Think<Env> {
   override onChatError(error: unknown, ctx?: ChatErrorContext) {
     expectTypeOf(ctx!.stage).toEqualTypeOf<"parse" | "persist" | "turn" | "stream" | "recovery" | "transcript">();
     console.error("A turn failed:", ctx?.stage, ctx?.requestId, ctx?.messagesPersisted, error);
@@ -270,31 +270,31 @@ class PoliteErrors extends Think<Env> {
   }
 }
 
-class ShortErrors extends Think<Env> {
+abstract class ShortErrors extends Think<Env> {
   override onChatError(error: unknown) {
     return error;
   }
 }
 
-class BundledClassifier extends Think<Env> {
+abstract class BundledClassifier extends Think<Env> {
   override contextOverflow = { reactive: true };
   override classifyChatError = defaultContextOverflowClassifier;
 }
 
-class OwnClassifier extends Think<Env> {
+abstract class OwnClassifier extends Think<Env> {
   override classifyChatError(error: unknown): ChatErrorClassification | void {
     if (error instanceof Error && /rate.?limit/i.test(error.message)) return "rate_limit";
     return defaultContextOverflowClassifier(error);
   }
 }
 
-class ConfiguresItsSession extends Think<Env> {
+abstract class ConfiguresItsSession extends Think<Env> {
   override configureSession(session: Session) {
     return session;
   }
 }
 
-class ConfiguresLater extends Think<Env> {
+abstract class ConfiguresLater extends Think<Env> {
   override async configureSession(session: Session): Promise<Session> {
     this.getConfig<{ tier: string }>();
     return session;
@@ -313,7 +313,7 @@ class Configured extends Think<Env> {
   }
 }
 
-class StartsTurns extends Think<Env> {
+abstract class StartsTurns extends Think<Env> {
   async everything(callback: StreamCallback, signal: AbortSignal) {
     const current = this.messages;
     expectTypeOf(current).toEqualTypeOf<UIMessage[]>();
@@ -341,7 +341,7 @@ class StartsTurns extends Think<Env> {
   }
 }
 
-class Waiter extends Think<Env> {
+abstract class Waiter extends Think<Env> {
   async ask(relay: StreamCallback): Promise<void> {
     const cook = await this.subAgent(Cook, "grill");
     await cook.chat("What is left?", relay);
@@ -436,4 +436,17 @@ test("what cannot work does not compile", () => {
     return config;
   };
   expectTypeOf(wrong).toBeFunction();
+});
+
+// @ts-expect-error a class without a model would answer nothing
+class Speechless extends Think {}
+
+/** A class of a test that is never asked anything says so. */
+class NeverAsked extends Think {
+  declare getModel: Think["getModel"];
+}
+
+test("a class that says nothing about its model does not compile, and one that is never asked can say so", () => {
+  expectTypeOf<InstanceType<typeof Speechless>>().toExtend<Think>();
+  expectTypeOf<InstanceType<typeof NeverAsked>>().toExtend<Think>();
 });

@@ -29,7 +29,7 @@ const kitchenTools = {
   })
 };
 
-class KnowsItsTools extends Think {
+abstract class KnowsItsTools extends Think {
   override getTools() {
     return kitchenTools;
   }
@@ -52,7 +52,7 @@ class KnowsItsTools extends Think {
   }
 }
 
-class RepairsQuestions extends Think {
+abstract class RepairsQuestions extends Think {
   protected override repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
     const record = part as Record<string, unknown>;
     if (record.type === "tool-ask_user") {
@@ -63,20 +63,20 @@ class RepairsQuestions extends Think {
   }
 }
 
-class RepairsInPublic extends Think {
+abstract class RepairsInPublic extends Think {
   override repairInterruptedToolPart(part: UIMessage["parts"][number]) {
     return super.repairInterruptedToolPart(part);
   }
 }
 
-class LooseProviderOptions extends Think {
+abstract class LooseProviderOptions extends Think {
   options: Record<string, unknown> = { openai: { store: false } };
   override beforeTurn(_ctx: TurnContext): TurnConfig {
     return { providerOptions: this.options };
   }
 }
 
-class TypedProviderOptions extends Think {
+abstract class TypedProviderOptions extends Think {
   override beforeTurn(_ctx: TurnContext) {
     return { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1_000 } } } };
   }

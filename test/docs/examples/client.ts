@@ -5,7 +5,7 @@ import { createThinkClient, type ThinkClientOptions } from "everthink/client";
 import { useThink } from "everthink/react";
 
 export class Planner extends Think<unknown, { theme: string }> {
-  static override callables = ["daysUntil"];
+  static override callables = ["daysUntil"] as const;
   override initialState = { theme: "light" };
 
   override getModel(): LanguageModel {
@@ -18,7 +18,7 @@ export class Planner extends Think<unknown, { theme: string }> {
 }
 
 export function openChat(options: ThinkClientOptions, show: (line: string) => void) {
-  const client = createThinkClient<Planner>(options);
+  const client = createThinkClient<typeof Planner>(options);
   client.subscribe(() => {
     const { messages, status, error, connectionError } = client.getSnapshot();
     const problem = connectionError ?? error;
@@ -64,7 +64,7 @@ export async function decideAll(client: ReturnType<typeof openChat>, mayRun: (to
 }
 
 export function useConversation(options: ThinkClientOptions) {
-  const { messages, status, send, stop } = useThink<Planner>(options);
+  const { messages, status, send, stop } = useThink<typeof Planner>(options);
   const isBusy = status === "queued" || status === "running" || status === "recovering";
   return { messages, isBusy, submit: (text: string) => void send(text), stop };
 }

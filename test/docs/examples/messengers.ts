@@ -1,4 +1,5 @@
 // The examples of docs/messengers.md.
+import type { LanguageModel } from "ai";
 import { defineChannels, type ChannelText } from "everthink/channels";
 import discordMessenger from "everthink/messengers/discord";
 import slackMessenger from "everthink/messengers/slack";
@@ -20,6 +21,10 @@ interface AllSecrets {
 }
 
 export class Everywhere extends Think<AllSecrets> {
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
   override getMessengers() {
     return defineMessengers({
       slack: slackMessenger({
@@ -43,6 +48,10 @@ export class Everywhere extends Think<AllSecrets> {
 }
 
 export class Wider extends Think<AllSecrets> {
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
   async tokenOf(teamId: string | undefined): Promise<string> {
     return `${this.env.SLACK_BOT_TOKEN}-${teamId}`;
   }
@@ -99,6 +108,10 @@ export const paged: ChannelText[] = [];
 const page = (message: ChannelText) => paged.push(message);
 
 export class Concierge extends Think {
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
   override configureChannels() {
     return defineChannels({
       web: { kind: "web", instructions: "Answer with headings and tables." },

@@ -1,4 +1,5 @@
 // The first example of docs/messengers.md.
+import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import { defineMessengers } from "everthink/messengers";
 import telegramMessenger from "everthink/messengers/telegram";
@@ -9,6 +10,10 @@ interface Env {
 }
 
 export class Support extends Think<Env> {
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
   override getMessengers() {
     return defineMessengers({
       telegram: telegramMessenger({

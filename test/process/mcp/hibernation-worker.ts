@@ -7,6 +7,7 @@ interface Env {
 }
 
 export class Sleeper extends Think<Env> {
+  declare getModel: Think["getModel"];
   readonly life = crypto.randomUUID();
 
   override async onRequest(request: Request) {

@@ -82,12 +82,23 @@ interface Announced {
 export const className = "Assistant";
 
 export class Assistant extends Think<Env, AssistantState> {
-  /** Besides those of Think. */
+  /** Besides those of Think. As they stand, so that the compiler knows them in the page. */
   static override callables = [
-    ...["readJournal", "listFiles", "lastChange", "connectServer", "forgetServer", "ruleTool"],
-    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask", "calledFromCode"],
-    ...["sayInMessenger", "pressInMessenger"]
-  ];
+    "readJournal",
+    "listFiles",
+    "lastChange",
+    "connectServer",
+    "forgetServer",
+    "ruleTool",
+    "submitMessages",
+    "cancelSubmission",
+    "listTasks",
+    "setTask",
+    "runTask",
+    "calledFromCode",
+    "sayInMessenger",
+    "pressInMessenger"
+  ] as const;
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
   override workspace: Workspace = new Workspace({
     sql: this.ctx.storage.sql,

@@ -26,7 +26,7 @@ export function useDemo(id: string, isPanelOpen: boolean) {
     },
     [receiveNote, receiveServers, receiveFile]
   );
-  const chat = useConversation<Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage });
+  const chat = useConversation<typeof Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage });
   const { connection, isBusy, answerLength, call, client } = chat;
   useConnectionNotes(connection, notes.add);
   const plug = usePlug({ connection, isBusy, answerLength }, client.retryNow);

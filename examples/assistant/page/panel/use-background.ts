@@ -14,7 +14,7 @@ export interface Background {
   cancel(submissionId: string): void;
 }
 
-type Agent = Pick<UseThinkResult<Assistant>, "call" | "connection" | "submissions" | "state">;
+type Agent = Pick<UseThinkResult<typeof Assistant>, "call" | "connection" | "submissions" | "state">;
 
 export function useBackground({ call, connection, submissions, state }: Agent, isShown: boolean): Background {
   const [tasks, setTasks] = useState<readonly DemoTask[]>([]);

@@ -27,7 +27,7 @@ export interface Messenger {
   press(messageId: number, label: string): void;
 }
 
-type Agent = Pick<UseThinkResult<Assistant>, "call" | "state">;
+type Agent = Pick<UseThinkResult<typeof Assistant>, "call" | "state">;
 
 export function useMessenger({ call, state }: Agent): Messenger {
   const chat = state?.messenger;
