@@ -13,7 +13,11 @@ const manifest = JSON.parse(readFileSync(besides("../../package.json"), "utf8"))
 
 const wanted = numbers(manifest.engines.node);
 if (isOlder(numbers(process.versions.node), wanted)) {
-  console.error(`everthink needs Node ${wanted.join(".")} or newer; this is ${process.versions.node}.`);
+  const major = wanted[0];
+  console.error(
+    `everthink needs Node ${wanted.join(".")} or newer; this is ${process.versions.node}.\n` +
+      `With nvm: nvm install ${major}. With fnm: fnm use --install-if-missing ${major}. Else: https://nodejs.org`
+  );
   process.exitCode = 1;
 } else {
   const { runEverthink } = await import("./main.ts");

@@ -208,7 +208,9 @@ describe("eject, with options of the plugin", () => {
 
 describe("init", () => {
   test("makes a project with its own name, a version, and a repository; with --yes in a folder of a random name", async () => {
-    expect((await run("init", "My Shop", "--no-install")).output).toContain("cd My Shop\n  npm install\n  npm run dev");
+    expect((await run("init", "My Shop", "--no-install")).output).toContain(
+      "cd 'My Shop'\n  npm install\n  npm run dev"
+    );
     const manifest = JSON.parse(read("My Shop/package.json")) as { name: string; dependencies: Record<string, string> };
     expect([manifest.name, manifest.dependencies["everthink"]]).toEqual(["my-shop", "^1.2.3"]);
     expect(read("My Shop/wrangler.jsonc")).toContain('"name": "my-shop"');

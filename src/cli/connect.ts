@@ -6,10 +6,11 @@ import { createThinkProject } from "../framework/project/project.ts";
 import type { RoutedManifest } from "../framework/server-entry/agent-path.ts";
 import { CommandError, type CliContext } from "./cli-context.ts";
 import type { ParsedArguments } from "./command-line.ts";
-import { routePrefixOf } from "./load-project.ts";
+import { runningDevServer } from "../framework/project/dev-server-record.ts";
+import { routePrefixOf, usesPlugin } from "./load-project.ts";
 import { printable } from "./message-text.ts";
 import { withProgress } from "./progress.ts";
-import { agentTarget, targetUrl, type AgentTarget } from "./target.ts";
+import { agentTarget, DEFAULT_ORIGIN, namesServer, targetUrl, type AgentTarget } from "./target.ts";
 
 const CONNECT_LIMIT_MS = 15_000;
 
@@ -26,7 +27,23 @@ export function localManifest(parsed: ParsedArguments, { cwd }: CliContext): Rou
 }
 
 export function targetOf(parsed: ParsedArguments, context: CliContext): AgentTarget {
-  return agentTarget(parsed, localManifest(parsed, context));
+  return agentTarget(parsed, localManifest(parsed, context), usualOrigin(parsed, context));
+}
+
+/**
+ * The project's development server, on whatever port. Without one nothing is tried: at the usual address another project's
+ * may answer. Outside of a project it is the usual address. Throws CommandError.
+ */
+export function usualOrigin(parsed: ParsedArguments, { cwd }: CliContext): string {
+  const root = resolve(cwd, parsed.text("root") ?? ".");
+  const running = runningDevServer(root);
+  if (running === undefined && !namesServer(parsed) && usesPlugin(root)) {
+    throw new CommandError(
+      "No development server of this project is running.",
+      "Start it: everthink dev. Another server is named with --url or --host."
+    );
+  }
+  return running ?? DEFAULT_ORIGIN;
 }
 
 export async function connectClient(target: AgentTarget, context: CliContext): Promise<ThinkClient> {

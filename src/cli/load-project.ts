@@ -61,6 +61,11 @@ function usesMergedConfig(root: string): boolean {
   return /\bthinkWorkerConfig\s*\(/.test(viteConfigText(root));
 }
 
+/** Whether the folder is a project that the plugin builds. */
+export function usesPlugin(root: string): boolean {
+  return /["']everthink\/vite["']/.test(viteConfigText(root));
+}
+
 /** As given, or as the plugin has it; undefined for the usual one. */
 export function routePrefixOf(parsed: ParsedArguments, root: string): string | undefined {
   return parsed.text("route-prefix") ?? literalOption(pluginOptions(viteConfigText(root)), "routePrefix");

@@ -15,10 +15,11 @@ export interface AgentTarget {
 }
 
 const DEFAULT_HOST = "localhost:5173";
+export const DEFAULT_ORIGIN = `http://${DEFAULT_HOST}`;
 const DEFAULT_INSTANCE = "default";
 
-/** Throws CommandUsageError. */
-export function agentTarget(parsed: ParsedArguments, manifest: RoutedManifest): AgentTarget {
+/** `usual` is where the server is without an option that says so. Throws CommandUsageError. */
+export function agentTarget(parsed: ParsedArguments, manifest: RoutedManifest, usual = DEFAULT_ORIGIN): AgentTarget {
   const [agent, instance = DEFAULT_INSTANCE] = parsed.positionals;
   if (agent === undefined) {
     const ids = manifest.agents.filter(({ kind }) => kind === "top-level").map(({ id }) => id);
@@ -26,12 +27,23 @@ export function agentTarget(parsed: ParsedArguments, manifest: RoutedManifest): 
     throw usageError(parsed.name, `Which agent? ${known}`);
   }
   const at = `${agentSegment(manifest, agent)}/${encodeURIComponent(instance)}`;
-  return { ...addressTarget(parsed, manifest, at), ...unknownAgent(manifest, agent) };
+  return { ...addressTarget(parsed, manifest, { at, usual }), ...unknownAgent(manifest, agent) };
 }
 
-/** Of an agent that is named by its address: `<agent>/<instance>`, and for a sub-agent what follows it. */
-export function addressTarget(parsed: ParsedArguments, manifest: RoutedManifest, at: string): AgentTarget {
-  const { protocol, host } = new URL(originOf(parsed));
+interface AgentAddress {
+  /** `<agent>/<instance>`, and for a sub-agent what follows it. */
+  readonly at: string;
+  /** As for `agentTarget`. */
+  readonly usual: string;
+}
+
+/** Of an agent that is named by its address. */
+export function addressTarget(
+  parsed: ParsedArguments,
+  manifest: RoutedManifest,
+  { at, usual }: AgentAddress
+): AgentTarget {
+  const { protocol, host } = new URL(originOf(parsed, usual));
   const token = parsed.text("token");
   return {
     host,
@@ -66,8 +78,14 @@ export function routePrefixSegments(parsed: ParsedArguments, manifest: RoutedMan
   return prefix.split("/").filter(Boolean).join("/");
 }
 
+/** Whether an option says where the server is. */
+export function namesServer(parsed: ParsedArguments): boolean {
+  return ["url", "host", "protocol"].some((name) => parsed.text(name) !== undefined);
+}
+
 /** As http(s). Throws CommandUsageError. */
-export function originOf(parsed: ParsedArguments): string {
+export function originOf(parsed: ParsedArguments, usual = DEFAULT_ORIGIN): string {
+  if (!namesServer(parsed)) return usual;
   const protocol = parsed.text("protocol") ?? "ws";
   if (protocol !== "ws" && protocol !== "wss") {
     throw usageError(parsed.name, `--protocol is ws or wss, not "${protocol}".`);

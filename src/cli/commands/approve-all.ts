@@ -7,9 +7,9 @@ import type { RoutedManifest } from "../../framework/server-entry/agent-path.ts"
 import { errorMessage } from "../../util/errors.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { usageError, type ParsedArguments } from "../command-line.ts";
-import { connectClient, localManifest } from "../connect.ts";
+import { connectClient, localManifest, usualOrigin } from "../connect.ts";
 import { printable } from "../message-text.ts";
-import { addressTarget, connectionWords, originOf, shellWord, type AgentTarget } from "../target.ts";
+import { addressTarget, connectionWords, DEFAULT_ORIGIN, originOf, shellWord, type AgentTarget } from "../target.ts";
 import { namedOf } from "../waiting.ts";
 import { decide, lineOf, listWaiting, type Waiting } from "./approve.ts";
 
@@ -33,7 +33,10 @@ export async function approveAll(parsed: ParsedArguments, context: CliContext): 
     throw usageError(parsed.name, "--all takes the id of a question, and no agent: --at names one.");
   const manifest = localManifest(parsed, context);
   const { agents, unread } = await findWaiting(parsed, context, manifest);
-  const asked = await askEach(agents.slice(0, MAX_ASKED), (at) => addressTarget(parsed, manifest, at), context);
+  // Where none waits, no server is needed.
+  const usual = agents.length === 0 ? DEFAULT_ORIGIN : usualOrigin(parsed, context);
+  const targetOf = (at: string) => addressTarget(parsed, manifest, { at, usual });
+  const asked = await askEach(agents.slice(0, MAX_ASKED), targetOf, context);
   noteLeftOut(asked, { more: agents.length - asked.length, unread }, context);
   const found = asked.flatMap(({ waiting, ...of }) => waiting.map((one) => ({ ...of, one })));
   if (id === undefined) {

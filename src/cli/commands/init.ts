@@ -2,18 +2,22 @@
 // overwritten: a new project needs an empty folder, and of an existing one only package.json gets new entries. Nothing is
 // written outside of the working folder, also not through a link.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { WRANGLER_FILES } from "../../framework/config/read-wrangler.ts";
 import { isVirtualEntry } from "../../framework/config/diagnose-config.ts";
 import { createThinkProject } from "../../framework/project/project.ts";
-import { CommandError, type CliContext, type CliTerminal } from "../cli-context.ts";
+import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
+import { askForProject } from "../init/ask.ts";
+import { describeModel, modelOf, setUpModel, type ModelResult } from "../init/model-setup.ts";
 import { mergedPackage, packageName, projectFiles, randomProjectName } from "../init/new-project.ts";
-import { DEFAULT_STARTER, listStarters, starterFiles, type Starter } from "../init/starters.ts";
+import { commitProject, initRepository } from "../init/repository.ts";
+import { DEFAULT_STARTER, listStarters, starterFiles } from "../init/starters.ts";
 import { isBelow, requireBelow, writeNew } from "../init/write-files.ts";
-import { viteConfigOf, viteConfigText } from "../load-project.ts";
+import { usesPlugin, viteConfigOf } from "../load-project.ts";
 import { withProgress } from "../progress.ts";
 import { runProgram } from "../run-program.ts";
+import { shellWord } from "../target.ts";
 
 /** What may be in a folder that counts as empty. */
 const TOLERATED = new Set([".git", ".DS_Store"]);
@@ -42,8 +46,13 @@ async function fromStarter(root: string, parsed: ParsedArguments, context: CliCo
   const starters = listStarters(context.place.startersFolder);
   const terminal = parsed.flag("yes") ? undefined : context.terminal;
   const fallback = isEmpty(root) && !parsed.flag("yes") ? "." : randomProjectName(Math.random);
-  const given = { directory: parsed.positionals[0], template: parsed.text("template") };
-  const chosen = terminal ? await askForProject({ given, fallback, starters }, terminal) : given;
+  const { environment } = context;
+  const given = {
+    directory: parsed.positionals[0],
+    template: parsed.text("template"),
+    model: modelOf(parsed, environment)
+  };
+  const chosen = terminal ? await askForProject({ given, fallback, starters, environment }, terminal) : given;
   if (chosen === undefined) return 1;
   const directory = chosen.directory ?? fallback;
   requireInside(root, directory);
@@ -70,15 +79,18 @@ async function fromStarter(root: string, parsed: ParsedArguments, context: CliCo
   const plan: InitPlan = { directory, template, files: [...files.keys()].toSorted(), kept: [] };
   if (parsed.flag("dry-run")) return showPlan(plan, parsed, context);
   writeNew(folder, files);
-  if (!isInRepository(folder)) await runProgram(["git", "init", "--quiet"], folder, context);
+  const isOwnRepository = await initRepository(folder, context);
+  const model = await setUpModel(folder, chosen.model, { context, isChecked: parsed.flag("check-key") ?? true });
   const isInstalled = parsed.flag("install") === false ? false : await install(folder, context);
-  return showResult({ ...plan, isWritten: true, isInstalled }, parsed, context);
+  // With package-lock.json, and without .dev.vars, which is ignored.
+  const isCommitted = isOwnRepository && (await commitProject(folder, context));
+  return showResult({ ...plan, isWritten: true, isInstalled, isCommitted, model }, parsed, context);
 }
 
 async function intoProject(folder: string, parsed: ParsedArguments, context: CliContext): Promise<number> {
   const already = alreadyThink(folder);
   if (already !== undefined) {
-    const nothing = { directory: ".", template: null, files: [], kept: [], isWritten: false, isInstalled: false };
+    const nothing = { directory: ".", template: null, files: [], kept: [], ...NOT_WRITTEN };
     if (parsed.flag("json")) context.print(JSON.stringify(nothing, null, 2));
     else context.print(`This is an everthink project already (${already}). Nothing was changed.`);
     return 0;
@@ -86,6 +98,10 @@ async function intoProject(folder: string, parsed: ParsedArguments, context: Cli
   const vite = viteConfigOf(folder);
   const wrangler = WRANGLER_FILES.find((name) => existsSync(join(folder, name)));
   const config = vite ?? wrangler;
+  if (parsed.text("model") !== undefined) {
+    const hint = "Copy the lines you need from .dev.vars.example, which init adds, into .dev.vars.";
+    throw new CommandError("--model is for a new project.", hint);
+  }
   if (config !== undefined) {
     throw new CommandError(
       `There is a ${config}, which init does not change.`,
@@ -107,12 +123,12 @@ async function intoProject(folder: string, parsed: ParsedArguments, context: Cli
   writeNew(folder, added);
   writeFileSync(manifest, merged);
   const isInstalled = parsed.flag("install") === false ? false : await install(folder, context);
-  return showResult({ ...plan, isWritten: true, isInstalled }, parsed, context);
+  return showResult({ ...plan, ...NOT_SET_UP, isWritten: true, isInstalled }, parsed, context);
 }
 
 /** Why a folder needs no agent; undefined when it does. */
 function alreadyThink(folder: string): string | undefined {
-  if (/["']everthink\/vite["']/.test(viteConfigText(folder))) return `${viteConfigOf(folder)} uses the plugin`;
+  if (usesPlugin(folder)) return `${viteConfigOf(folder)} uses the plugin`;
   const { userConfig, wranglerConfig, manifest } = createThinkProject({ root: folder });
   if (userConfig.main !== undefined && isVirtualEntry(userConfig.main)) return `main of ${wranglerConfig.path}`;
   const { dependencies = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
@@ -132,11 +148,16 @@ interface InitPlan {
 interface InitResult extends InitPlan {
   readonly isWritten: boolean;
   readonly isInstalled: boolean;
+  readonly isCommitted: boolean;
+  readonly model: ModelResult | null;
 }
+
+const NOT_SET_UP = { isCommitted: false, model: null } as const;
+const NOT_WRITTEN = { isWritten: false, isInstalled: false, ...NOT_SET_UP } as const;
 
 /** With files kept there is a project already, whose package.json is merged. */
 function showPlan(plan: InitPlan, parsed: ParsedArguments, { print }: CliContext): number {
-  if (parsed.flag("json")) print(JSON.stringify({ ...plan, isWritten: false, isInstalled: false }, null, 2));
+  if (parsed.flag("json")) print(JSON.stringify({ ...plan, ...NOT_WRITTEN }, null, 2));
   else {
     print(`Would write to ${plan.directory}:`);
     for (const path of plan.files) print(`  ${path}`);
@@ -146,27 +167,22 @@ function showPlan(plan: InitPlan, parsed: ParsedArguments, { print }: CliContext
 }
 
 function showResult(result: InitResult, parsed: ParsedArguments, { print }: CliContext): number {
-  const { directory, template, files, kept, isInstalled } = result;
+  const { directory, template, files, kept, isInstalled, model } = result;
   if (parsed.flag("json")) {
     print(JSON.stringify(result, null, 2));
     return 0;
   }
   for (const path of kept) print(`kept ${path}`);
   print(files.includes("package.json") ? `${template} is in ${directory}` : "An agent is in agents/assistant/agent.ts");
+  if (kept.includes(".gitignore")) print("Keys belong into .dev.vars: is it in your .gitignore?");
+  if (model !== null) print(describeModel(model));
   const steps = [
-    ...(directory === "." ? [] : [`cd ${directory}`]),
+    ...(directory === "." ? [] : [`cd ${shellWord(directory)}`]),
     ...(isInstalled ? [] : ["npm install"]),
     "npm run dev"
   ];
   print(`Next:\n  ${steps.join("\n  ")}`);
   return 0;
-}
-
-function isInRepository(folder: string): boolean {
-  for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, ".git"))) return true;
-    if (dirname(at) === at) return false;
-  }
 }
 
 async function install(folder: string, context: CliContext): Promise<boolean> {
@@ -177,38 +193,4 @@ async function install(folder: string, context: CliContext): Promise<boolean> {
   if (code === 0) note(`Installed in ${((Date.now() - begin) / 1000).toFixed(0)} s.`);
   else note(`npm install failed; run it yourself:\n${errors.trim().split("\n").slice(-5).join("\n")}`);
   return code === 0;
-}
-
-interface ProjectChoice {
-  readonly directory: string | undefined;
-  readonly template: string | undefined;
-}
-
-interface ProjectQuestion {
-  readonly given: ProjectChoice;
-  readonly fallback: string;
-  readonly starters: readonly Starter[];
-}
-
-/** The answers of a user at a terminal; undefined when the user gave up. */
-async function askForProject(
-  { given, fallback, starters }: ProjectQuestion,
-  { input, output }: Pick<CliTerminal, "input" | "output">
-): Promise<ProjectChoice | undefined> {
-  const { cancel, intro, isCancel, select, text } = await import("@clack/prompts");
-  const place = { input, output };
-  intro("everthink", place);
-  const directory =
-    given.directory ?? (await text({ message: "Where?", placeholder: fallback, defaultValue: fallback, ...place }));
-  if (isCancel(directory)) {
-    cancel("Nothing was made.", place);
-    return undefined;
-  }
-  const options = starters.map(({ name, title }) => ({ value: name, label: name, hint: title }));
-  const template = given.template ?? (await select({ message: "Which starter?", options, ...place }));
-  if (isCancel(template)) {
-    cancel("Nothing was made.", place);
-    return undefined;
-  }
-  return { directory, template };
 }

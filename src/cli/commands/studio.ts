@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { INSPECTION_VARIABLE, type StudioArguments } from "../../framework/studio/studio-arguments.ts";
 import { openStudio } from "../../framework/studio/studio-command.ts";
 import { STUDIO_PORT } from "../../framework/studio/studio-server.ts";
+import { runningDevServer } from "../../framework/project/dev-server-record.ts";
 import type { RoutedManifest } from "../../framework/server-entry/agent-path.ts";
 import type { CliContext } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
@@ -13,10 +14,12 @@ import { agentSegment, originOf, queryOf, routePrefixSegments } from "../target.
 const HIGHEST_PORT = 65_535;
 
 export async function runStudio(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const root = resolve(context.cwd, parsed.text("root") ?? ".");
   const options = studioArguments(parsed, {
     manifest: localManifest(parsed, context),
     environment: context.environment,
-    root: resolve(context.cwd, parsed.text("root") ?? ".")
+    root,
+    running: runningDevServer(root)
   });
   await openStudio(options, { folder: context.place.studioFolder, say: context.print, stop: context.signal });
   return 0;
@@ -27,16 +30,18 @@ interface Surroundings {
   readonly environment: CliContext["environment"];
   /** The project's folder. */
   readonly root: string;
+  /** Where its development server is, if one runs. */
+  readonly running?: string;
 }
 
 /** Pure. Throws CommandUsageError. */
 export function studioArguments(
   parsed: ParsedArguments,
-  { manifest, environment, root }: Surroundings
+  { manifest, environment, root, running }: Surroundings
 ): StudioArguments {
   const [agent, instance] = parsed.positionals;
   const segment = agent === undefined ? undefined : agentSegment(manifest, agent);
-  const origin = originOf(parsed);
+  const origin = originOf(parsed, running);
   const agents = manifest.agents.filter(({ kind }) => kind === "top-level");
   const offered = agents.map(({ id }) => id);
   // Another server than everthink dev keeps its objects elsewhere.

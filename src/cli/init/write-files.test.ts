@@ -87,7 +87,8 @@ test("a directory outside that is typed as the answer to the question is refused
   const context = testContext({ cwd: target, print: ignore, stream: ignore, note: ignore, terminal });
   const answers = new Map([
     ["Where?", "../outside/shop\r"],
-    ["Which starter?", "\r"]
+    ["Which starter?", "\r"],
+    ["Which model?", "\u001b[A\r"]
   ]);
   output.on("data", (text: Buffer) => {
     for (const [question, answer] of answers) {

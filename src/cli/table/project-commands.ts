@@ -17,13 +17,25 @@ const init: CommandDefinition = {
         "basic; or personal-assistant, coding-agent, customer-support, webhook-agent, business-workflow, " +
         "telegram-bot, slack-bot"
     },
+    model: {
+      value: "provider",
+      text: "offline; or openai, anthropic, google, workers-ai, compatible. Asked for in a terminal"
+    },
+    "key-var": {
+      value: "NAME",
+      text: "the variable of the shell that has the provider's key, which is then written to .dev.vars"
+    },
+    "model-name": { value: "id", text: "which model of the provider; its usual one without it" },
+    "model-url": { value: "url", text: "of a compatible server, such as http://localhost:11434/v1" },
+    account: { value: "id", text: "of Cloudflare, for workers-ai" },
+    "check-key": { isOnByDefault: true, text: "does not ask the provider whether key and model work" },
     name: { value: "name", text: "of the package and the Worker; the folder's name without it" },
     "route-prefix": { value: "path", text: "/agents" },
     yes: { short: "y", text: "asks nothing; without a directory it makes one with a random name" },
     install: { isOnByDefault: true, text: "leaves npm install to you" },
     package: { value: "spec", text: "which everthink the project depends on; this version without it" },
     "dry-run": { text: "writes nothing, and lists what it would" },
-    json: { text: "{ directory, template, files, kept, isWritten, isInstalled }" },
+    json: { text: "{ directory, template, files, kept, isWritten, isInstalled, isCommitted, model }" },
     root: { value: "folder", text: "where the directory is; the current folder without it" }
   },
   exitCodes: {

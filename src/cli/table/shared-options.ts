@@ -18,7 +18,7 @@ export const NAMED_AGENT_OPTIONS = {
 
 export const CONNECTION_OPTIONS = {
   url: { value: "origin", text: "where the server is, such as https://app.example.com" },
-  host: { value: "host:port", text: "localhost:5173, where everthink dev is" },
+  host: { value: "host:port", text: "that of the project's everthink dev; localhost:5173 outside of a project" },
   protocol: { value: "ws|wss", text: "ws; wss for a --host that has TLS" },
   token: { value: "text", text: "goes into the address as ?token=" },
   query: { value: "key=value", isRepeatable: true, text: "goes into the address; may be repeated" },

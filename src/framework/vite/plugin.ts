@@ -18,6 +18,8 @@ import {
 } from "../generate/code.ts";
 import { formatDiagnostic, summarizeThinkManifest, type ThinkManifest } from "../manifest/manifest.ts";
 import { createThinkProject, type ThinkProject, type ThinkProjectOptions } from "../project/project.ts";
+import { shellVariables } from "../project/declared-variables.ts";
+import { DevServerRecord } from "../project/dev-server-record.ts";
 import { skillsImport } from "../skills/skills-import.ts";
 import { SKILLS_MODULE } from "../skills/source-module.ts";
 import { writeTypesFile } from "../project/types-file.ts";
@@ -97,6 +99,7 @@ class ThinkPlugin {
       },
       configureServer: (server) => {
         this.#watch(server);
+        new DevServerRecord(server.config.root).follow(server);
         const studio = this.#studio;
         if (studio !== false)
           bindStudioKey(server, { canWrite: studio === "write", manifest: () => this.#read().manifest });
@@ -137,10 +140,19 @@ class ThinkPlugin {
     if (project.manifest.agents.length === 0) {
       return { warning: "No agents were found. Add one: agents/assistant.ts", errors: [] };
     }
-    this.#resolved.logger.info(["everthink", ...summarizeThinkManifest(project.manifest)].join("\n  "));
+    this.#resolved.logger.info(
+      ["everthink", ...summarizeThinkManifest(project.manifest), ...this.#takenVariables()].join("\n  ")
+    );
     const errors = this.#report(project);
     if (errors.length === 0 && this.#isDevelopment) this.#writeTypes(project);
     return { errors };
+  }
+
+  /** Names only: their values are secrets. */
+  #takenVariables(): string[] {
+    const { root } = this.#resolved;
+    const names = this.#isDevelopment && isConfigMerged(root) ? Object.keys(shellVariables(root, process.env)) : [];
+    return names.length === 0 ? [] : [`from the shell: ${names.join(", ")}`];
   }
 
   get #studio(): "read" | "write" | false {

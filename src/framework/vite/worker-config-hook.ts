@@ -6,6 +6,7 @@ import { selectEnvironment } from "../config/merge.ts";
 import type { ThinkWorkerConfig } from "../config/worker-config.ts";
 import { createThinkProject, type ThinkProjectOptions } from "../project/project.ts";
 import { isObject } from "../../util/json.ts";
+import { shellVariables } from "../project/declared-variables.ts";
 import { INSPECTION_VARIABLE } from "../studio/studio-arguments.ts";
 
 /** Projects of this process whose configuration is merged: the plugin need not ask for what will be there. */
@@ -77,6 +78,7 @@ export function thinkWorkerConfig(options: WorkerConfigHookOptions = {}): (confi
     Reflect.set(config, "vars", {
       ...(developed.has(root) && { [DEVELOPMENT_VARIABLE]: "1" }),
       ...(isObject(variables) && variables),
+      ...(developed.has(root) && shellVariables(root, process.env)),
       ...(inspectionKey !== undefined && { [INSPECTION_VARIABLE]: inspectionKey })
     });
   };

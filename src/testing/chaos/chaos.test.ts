@@ -170,7 +170,9 @@ test("a conversation that differs by itself is refused", async () => {
     runs += 1;
     effects = { runs };
   };
-  await expect(chaos({ ...scenario(Plain), begin, modes: [] })).rejects.toThrow(UnsteadyConversationError);
+  const played = chaos({ ...scenario(Plain), begin, modes: [] });
+  await expect(played).rejects.toThrow(UnsteadyConversationError);
+  await expect(played).rejects.toMatchObject({ hint: expect.stringContaining("model must be scripted") });
 });
 
 test("shares of the work add up to the whole", async () => {

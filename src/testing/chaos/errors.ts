@@ -28,7 +28,9 @@ export class UnsteadyConversationError extends ThinkError {
     super({
       code: "chaos-unsteady",
       message: `Two runs without any disturbance differ: ${difference}`,
-      hint: "Reset everything the agent counts in begin(), and take time and chance from the host."
+      hint:
+        "Its model must be scripted (planModel(), scriptedModel() …): a real one answers differently each time. Reset " +
+        "everything the agent counts in begin(), and take time and chance from the host."
     });
   }
 }

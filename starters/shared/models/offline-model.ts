@@ -1,6 +1,6 @@
 // A model that needs no key and no network, so that the project runs as it is. It answers from a list of plans, and has no
-// memory: it looks at the prompt and sends what is not there yet, so after a crash it goes on where it was. To use a real
-// one, install a provider (npm install @ai-sdk/openai) and return openai("gpt-5") from getModel().
+// memory: it looks at the prompt and sends what is not there yet, so after a crash it goes on where it was. It is also the
+// scripted model of `npm test` and `npm run chaos`. model.ts says when a real one takes its place.
 import type { LanguageModel } from "ai";
 
 type Model = Extract<LanguageModel, { specificationVersion: "v4" }>;
@@ -19,7 +19,7 @@ export interface Plan {
   steps: (match: RegExpMatchArray, results: readonly unknown[]) => readonly Step[];
 }
 
-export function offlineModel(plans: readonly Plan[], pace: string | undefined): Model {
+export function offlineModel(plans: readonly Plan[], pace?: string): Model {
   const paceMs = Number(pace ?? 0);
   return {
     specificationVersion: "v4",

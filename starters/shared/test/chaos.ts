@@ -1,14 +1,14 @@
 // What `npm run chaos` plays: killed at every point, the conversation must come out the same.
 import { modelWithBoundary, type ChaosRun } from "everthink/testing";
-import Assistant from "../agents/assistant/agent.ts";
 import { questions } from "./questions.ts";
+import { Scripted, scriptedModel } from "./scripted.ts";
 
 let boundary = async () => {};
 
-/** The same agent; it can be killed before every word of its model, and another tab can join there. */
-class Disturbed extends Assistant {
+/** It can be killed before every word of its model, and another tab can join there. */
+class Disturbed extends Scripted {
   override getModel() {
-    return modelWithBoundary(super.getModel(), () => boundary());
+    return modelWithBoundary(scriptedModel(), () => boundary());
   }
 }
 

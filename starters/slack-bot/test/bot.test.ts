@@ -1,6 +1,6 @@
 import { createTestHost, FakeSlack } from "everthink/testing";
 import { afterEach, expect, test, vi } from "vitest";
-import Assistant from "../agents/assistant/agent.ts";
+import { Scripted } from "./scripted.ts";
 
 const env = { SLACK_BOT_TOKEN: "xoxb-test", SLACK_SIGNING_SECRET: "signing", SLACK_APPROVERS: "U5, U7" };
 const url = "http://localhost/agents/assistant/main/messengers/slack/webhook";
@@ -8,7 +8,7 @@ const url = "http://localhost/agents/assistant/main/messengers/slack/webhook";
 let deployed: string[] = [];
 
 /** With a deployment that only counts. */
-class Counting extends Assistant {
+class Counting extends Scripted {
   override async deploy(service: string) {
     deployed.push(service);
   }
@@ -62,7 +62,7 @@ test("only people who are named decide, by a press in Slack, and a thread has no
 test("a message that Slack did not sign is refused", async () => {
   const slack = new FakeSlack({ token: "xoxb-test", signingSecret: "another" });
   vi.stubGlobal("fetch", slack.fetch);
-  const host = createTestHost({ agents: { Assistant }, env });
+  const host = createTestHost({ agents: { Assistant: Scripted }, env });
   expect((await host.fetch(slack.says("Hello", { url }))).status).toBe(401);
   await host.advance(10_000);
   expect(slack.texts()).toEqual([]);

@@ -1,6 +1,6 @@
 import { createTestHost, FakeTelegram } from "everthink/testing";
 import { afterEach, expect, test, vi } from "vitest";
-import Assistant from "../agents/assistant/agent.ts";
+import { Scripted } from "./scripted.ts";
 
 // Loaded by the bot on first use: real time, which the clock of the test would not wait for.
 await import("@chat-adapter/telegram");
@@ -15,7 +15,7 @@ afterEach(() => {
 test("answers a message once, also when Telegram sends it again after a crash", async () => {
   const telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
   vi.stubGlobal("fetch", telegram.fetch);
-  const host = createTestHost({ agents: { Assistant }, env });
+  const host = createTestHost({ agents: { Assistant: Scripted }, env });
   const update = await telegram.says("Hello", { url }).json<object>();
   expect((await host.fetch(telegram.webhookRequest(url, update))).status).toBe(200);
   await host.restart();
@@ -27,10 +27,10 @@ test("answers a message once, also when Telegram sends it again after a crash", 
 test("a chat has no address: a client with its URL reads and writes nothing", async () => {
   const telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
   vi.stubGlobal("fetch", telegram.fetch);
-  const host = createTestHost({ agents: { Assistant }, env });
+  const host = createTestHost({ agents: { Assistant: Scripted }, env });
   await host.fetch(telegram.says("Hello", { url }));
   await host.advance(10_000);
-  const chat = "/agents/assistant/main/sub/assistant/messenger:telegram:telegram:7";
+  const chat = "/agents/assistant/main/sub/scripted/messenger:telegram:telegram:7";
   for (const path of ["/get-messages", "/approvals", "/chat"]) {
     expect((await host.fetch(`${chat}${path}`)).status).toBe(403);
   }
@@ -41,7 +41,7 @@ test("a chat has no address: a client with its URL reads and writes nothing", as
 test("a message without the secret is refused", async () => {
   const telegram = new FakeTelegram({ token: "1:test", secretToken: "another" });
   vi.stubGlobal("fetch", telegram.fetch);
-  const host = createTestHost({ agents: { Assistant }, env });
+  const host = createTestHost({ agents: { Assistant: Scripted }, env });
   expect((await host.fetch(telegram.says("Hello", { url }))).status).toBe(401);
   await host.advance(10_000);
   expect(telegram.texts()).toEqual([]);

@@ -1,14 +1,14 @@
 import type { ThinkAppContext } from "everthink/server-entry";
 import { createTestHost } from "everthink/testing";
 import { expect, test } from "vitest";
-import Assistant from "../agents/assistant/agent.ts";
 import server from "../src/server.ts";
+import { Scripted } from "./scripted.ts";
 
 const app = { router: { buildPath: () => "/agents/assistant/default" } } as unknown as ThinkAppContext;
 
 function open(env: { WEBHOOK_SECRET?: string }) {
   const host = createTestHost({
-    agents: { ThinkAgent_Assistant: Assistant },
+    agents: { ThinkAgent_Assistant: Scripted },
     env,
     worker: {
       fetch: async (request: Request, given: object) =>

@@ -1,21 +1,10 @@
 import { Think } from "everthink";
-import { offlineModel } from "../../models/offline-model.ts";
+import { chooseModel } from "../../models/model.ts";
+import { plans } from "./plans.ts";
 
 export default class Assistant extends Think<Cloudflare.Env> {
   override getModel() {
-    return offlineModel(
-      [
-        {
-          match: /hello|hi\b/i,
-          steps: () => [{ text: "Hello! I am your agent, and I live in agents/assistant/agent.ts." }]
-        },
-        {
-          match: /what can you do/i,
-          steps: () => [{ text: "I answer, I keep our conversation through crashes, and I have a workspace of files." }]
-        }
-      ],
-      this.env.OFFLINE_PACE_MS
-    );
+    return chooseModel(this.env, plans);
   }
 
   override getSystemPrompt() {

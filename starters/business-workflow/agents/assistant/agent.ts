@@ -1,25 +1,14 @@
 import { action, Think, type ThinkScheduledTasks } from "everthink";
 import { z } from "zod";
-import { offlineModel } from "../../models/offline-model.ts";
+import { chooseModel } from "../../models/model.ts";
+import { plans } from "./plans.ts";
 
 /** Above this, a person decides. */
 const LIMIT = 100;
 
 export default class Assistant extends Think<Cloudflare.Env> {
   override getModel() {
-    return offlineModel(
-      [
-        {
-          match: /pay (\d+) (?:to )?(\w+)/i,
-          steps: ([, amount, payee]) => [
-            { text: "I prepare the payment. ", call: { tool: "pay", input: { amount: Number(amount), payee } } },
-            { text: `The payment to ${payee} is settled.` }
-          ]
-        },
-        { match: /digest/i, steps: () => [{ text: "Nothing is open today." }] }
-      ],
-      this.env.OFFLINE_PACE_MS
-    );
+    return chooseModel(this.env, plans);
   }
 
   override getSystemPrompt() {

@@ -3,31 +3,13 @@ import { action, Think } from "everthink";
 // The folder skills/ beside this file.
 import skills from "everthink:skills";
 import { z } from "zod";
-import { offlineModel } from "../../models/offline-model.ts";
+import { chooseModel } from "../../models/model.ts";
 import { findOrder } from "./orders.ts";
+import { plans } from "./plans.ts";
 
 export default class Assistant extends Think<Cloudflare.Env> {
   override getModel() {
-    return offlineModel(
-      [
-        {
-          match: /order (\d+)/i,
-          steps: ([, id = ""]) => [
-            { text: "I look it up. ", call: { tool: "lookUpOrder", input: { id } } },
-            { text: `Order ${id}: ${findOrder(id).status}.` }
-          ]
-        },
-        {
-          match: /person|human|manager/i,
-          steps: () => [
-            { call: { tool: "activate_skill", input: { name: "escalation" } } },
-            { call: { tool: "handOver", input: { reason: "The customer asked for a person." } } },
-            { text: "A colleague will write to you today." }
-          ]
-        }
-      ],
-      this.env.OFFLINE_PACE_MS
-    );
+    return chooseModel(this.env, plans);
   }
 
   override getSystemPrompt() {

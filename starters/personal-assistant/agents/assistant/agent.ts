@@ -1,23 +1,11 @@
 import { Think, type ThinkScheduledTasks } from "everthink";
 import type { Session } from "everthink/session";
-import { offlineModel } from "../../models/offline-model.ts";
+import { chooseModel } from "../../models/model.ts";
+import { plans } from "./plans.ts";
 
 export default class Assistant extends Think<Cloudflare.Env> {
   override getModel() {
-    return offlineModel(
-      [
-        {
-          match: /remember (?:that )?(.+)/i,
-          steps: ([, fact]) => [
-            { call: { tool: "set_context", input: { label: "memory", content: `- ${fact}\n`, action: "append" } } },
-            { text: "I will remember that." }
-          ]
-        },
-        { match: /briefing/i, steps: () => [{ text: "Good morning. Nothing is planned for today." }] },
-        { match: /hello|hi\b/i, steps: () => [{ text: "Hello! Tell me to remember something." }] }
-      ],
-      this.env.OFFLINE_PACE_MS
-    );
+    return chooseModel(this.env, plans);
   }
 
   // What the model writes into "memory" stands in every prompt from then on.

@@ -2,25 +2,12 @@ import { action, Think, type ApprovalAuthorizationContext } from "everthink";
 import { defineMessengers } from "everthink/messengers";
 import slackMessenger from "everthink/messengers/slack";
 import { z } from "zod";
-import { offlineModel } from "../../models/offline-model.ts";
+import { chooseModel } from "../../models/model.ts";
+import { plans } from "./plans.ts";
 
 export default class Assistant extends Think<Cloudflare.Env> {
   override getModel() {
-    return offlineModel(
-      [
-        {
-          match: /deploy (\w+)/i,
-          steps: ([, service]) => [
-            { text: "I ask first. ", call: { tool: "deploy", input: { service } } },
-            { text: "It waits for a decision." }
-          ]
-        },
-        // What a model reads after a decision, perhaps days later.
-        { match: /has been decided/i, steps: () => [{ text: "The decision is carried out." }] },
-        { match: /hello|hi\b/i, steps: () => [{ text: "Hello! Say: deploy shop" }] }
-      ],
-      this.env.OFFLINE_PACE_MS
-    );
+    return chooseModel(this.env, plans);
   }
 
   override getSystemPrompt() {

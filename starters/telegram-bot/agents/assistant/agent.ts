@@ -1,20 +1,12 @@
 import { Think } from "everthink";
 import { defineMessengers } from "everthink/messengers";
 import telegramMessenger from "everthink/messengers/telegram";
-import { offlineModel } from "../../models/offline-model.ts";
+import { chooseModel } from "../../models/model.ts";
+import { plans } from "./plans.ts";
 
 export default class Assistant extends Think<Cloudflare.Env> {
   override getModel() {
-    return offlineModel(
-      [
-        { match: /^\/start|hello|hi\b/i, steps: () => [{ text: "Hello! Ask me what I can do." }] },
-        {
-          match: /what can you do/i,
-          steps: () => [{ text: "I answer in every chat I am in, and a crash does not make me answer twice." }]
-        }
-      ],
-      this.env.OFFLINE_PACE_MS
-    );
+    return chooseModel(this.env, plans);
   }
 
   override getSystemPrompt() {
