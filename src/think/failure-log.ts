@@ -7,15 +7,17 @@ import type { ContextOverflowOptions } from "../feature/settings.ts";
 import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailedAction } from "../feature/services.ts";
 import type { FailureContext } from "../turn/hooks.ts";
-import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
+import { causeOf, errorMessage, fieldOf, ThinkError } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import { failureSignals } from "../model/failure-details.ts";
 
-import { isFileRefusal, isOverflow, isRateRefusal, says } from "../model/failure-classifier.ts";
+import { isFileRefusal, isOverflow, isRateRefusal, retryAfterMs, says } from "../model/failure-classifier.ts";
 
 /** A longer line is cut. */
 export const MAX_LINE_CHARS = 2_000;
 const MAX_MESSAGE_CHARS = 500;
+/** Links of a chain of causes that are looked at. */
+const MAX_LINKS = 8;
 /** Different failures remembered per activation. When there are more, all are logged in full again. */
 export const MAX_REMEMBERED = 100;
 
@@ -152,12 +154,42 @@ function adviceFor(error: unknown, overflow: ContextOverflowOptions | undefined)
   if (says(texts, NO_MODEL) || status === 404) return "Check the model's id and the provider's address in getModel().";
   if (isOverflow(signals)) return `The prompt is too long${overflowAdvice(overflow)}`;
   if (isRateRefusal(signals)) {
-    return "The provider limits the rate or the quota: wait, ask for less, or have the limit of the account raised.";
+    return `The provider limits the rate or the quota${askedWait(error)}: wait, ask for less, or have the limit of the account raised.`;
   }
   if (isFileRefusal(error)) return "A file was refused. Later turns show the model a note in its place.";
   if (status !== undefined && status >= 500) return "The provider failed, also when it was asked again. Try later.";
   if (status !== undefined) return "The provider refuses this request: the cause says what is wrong with it.";
+  if (says(texts, NO_CONNECTION)) return unreachable(error);
   return hintOf(error);
+}
+
+/** How Node, workerd and the SDK say that no connection came about; of a refused private address workerd says no more. */
+const NO_CONNECTION = [
+  /fetch failed|failed to fetch|cannot connect to api|network connection lost|internal error; reference/i,
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|connection refused/i
+];
+
+function unreachable(error: unknown): string {
+  return (
+    `No connection to ${addressOf(error) ?? "the provider"} came about: is it running there, and is the address right? ` +
+    "everthink serve reaches addresses of this machine and its network with --allow-private-network only."
+  );
+}
+
+/** Where the SDK sent the call. The path is left out: it may have a key in it. */
+function addressOf(error: unknown): string | undefined {
+  let link = error;
+  for (let depth = 0; depth < MAX_LINKS && link !== undefined; depth += 1) {
+    const url = fieldOf(link, "url");
+    if (typeof url === "string" && URL.canParse(url)) return new URL(url).origin;
+    link = fieldOf(link, "lastError") ?? fieldOf(link, "cause");
+  }
+  return undefined;
+}
+
+function askedWait(error: unknown): string {
+  const waitMs = retryAfterMs(error, Date.now());
+  return waitMs === undefined ? "" : `, and asks to wait ${Math.max(1, Math.round(waitMs / 1_000))} s`;
 }
 
 /** Only what is not set already is worth saying. */
