@@ -50,6 +50,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   workflows: "src/features/workflows/index.ts",
   build: "src/framework/build/index.ts",
   framework: "src/framework/index.ts",
+  login: "src/framework/login/index.ts",
   "server-entry": "src/framework/server-entry/index.ts",
   vite: "src/framework/vite/index.ts"
 };

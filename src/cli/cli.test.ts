@@ -284,9 +284,7 @@ describe("init", () => {
   test("a prefix reaches plugin and page, and the project is inspected without a finding", async () => {
     await run("init", "shop", "--no-install", "--route-prefix", "/api/agents");
     expect(read("shop/page/main.tsx")).toContain('prefix: "api/agents"');
-    expect(read("shop/vite.config.ts")).toContain(
-      'plugins: [react(), think({ routePrefix: "/api/agents" }), cloudflare('
-    );
+    expect(read("shop/vite.config.ts")).toContain('think({ routePrefix: "/api/agents", authorize: "src/auth.ts" }),');
     symlinkSync(join(repository, "node_modules"), join(folder, "shop/node_modules"));
     const { output, code } = await run("inspect", "--root", "shop");
     expect(code).toBe(0);

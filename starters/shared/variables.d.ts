@@ -1,4 +1,4 @@
-// Variables of .dev.vars.example that choose the model. Those of a starter's own are in env.d.ts.
+// Variables of .dev.vars.example, for the model and the login. Those of a starter's own are in env.d.ts.
 declare namespace Cloudflare {
   interface Env {
     MODEL_PROVIDER?: string;
@@ -10,5 +10,9 @@ declare namespace Cloudflare {
     WORKERS_AI_API_TOKEN?: string;
     OPENAI_COMPATIBLE_URL?: string;
     OPENAI_COMPATIBLE_API_KEY?: string;
+    /** Names and hashed passwords, one per line. */
+    LOGIN_USERS?: string;
+    /** What sessions are signed with: 32 characters or more. */
+    SESSION_SECRET?: string;
   }
 }

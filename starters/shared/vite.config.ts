@@ -5,5 +5,9 @@ import { defineConfig } from "vite";
 
 // think() makes the Worker out of agents/; thinkWorkerConfig() adds its objects to what wrangler.jsonc says.
 export default defineConfig({
-  plugins: [react(), think(), cloudflare({ inspectorPort: false, config: thinkWorkerConfig() })]
+  plugins: [
+    react(),
+    think({ authorize: "src/auth.ts" }),
+    cloudflare({ inspectorPort: false, config: thinkWorkerConfig() })
+  ]
 });

@@ -31,7 +31,11 @@ afterEach(() => vi.unstubAllGlobals());
 async function run(cwd: string, args: readonly string[]): Promise<string> {
   let output = "";
   const print = (text: string) => (output += `${text}\n`);
-  const environment = { TELEGRAM_BOT_TOKEN: "1:test", TELEGRAM_WEBHOOK_SECRET_TOKEN: "secret" };
+  const environment = {
+    TELEGRAM_BOT_TOKEN: "1:test",
+    TELEGRAM_WEBHOOK_SECRET_TOKEN: "secret",
+    PASSWORD: "correct horse"
+  };
   const context = testContext({ cwd, environment, print, note: print, stream: (text) => (output += text) });
   await dispatch(args, context).catch((error: unknown) => reportFailure(error, args, context));
   return output;

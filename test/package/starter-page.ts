@@ -3,7 +3,7 @@
 // a conversation, in light and dark, on a phone and on a desk.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { seriousIssues } from "../browser/axe.ts";
 import { repository } from "./packed-project.ts";
@@ -27,8 +27,13 @@ export async function readStarter(name: string): Promise<StarterTalk> {
   return { name, ...talk, ...page };
 }
 
-/** In a conversation of its own. `url` is without a trailing slash. */
-export async function talkOnPage(browser: Browser, starter: StarterTalk, url: string): Promise<void> {
+export interface Person {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** In a conversation of its own; by a person who logs in with the form where there is one. `url` is without a trailing slash. */
+export async function talkOnPage(browser: Browser, starter: StarterTalk, url: string, person?: Person): Promise<void> {
   const page = await browser.newPage();
   const complaints: string[] = [];
   page.on("console", (message) => {
@@ -36,10 +41,22 @@ export async function talkOnPage(browser: Browser, starter: StarterTalk, url: st
   });
   // An exception ends it at once: a page that React has taken down shows nothing that could be waited for.
   const uncaught = new Promise<never>((_, reject) => void page.on("pageerror", reject));
-  await page.goto(`${url}/?name=on-page`);
+  if (person) {
+    await logIn(page, url, person);
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("401")]);
+  } else await page.goto(`${url}/?name=on-page`);
   await Promise.race([talk(page, starter), uncaught]);
   expect(complaints).toEqual([]);
   await page.close();
+}
+
+async function logIn(page: Page, url: string, { user, password }: Person): Promise<void> {
+  // The page sends a person without a session there.
+  await page.goto(url);
+  await page.waitForURL(`${url}/login`);
+  await page.getByLabel("E-mail").fill(user);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Log in" }).click();
 }
 
 async function talk(page: Page, { questions, answered, greeting, suggestions }: StarterTalk): Promise<void> {
@@ -67,25 +84,36 @@ const LOOKS = [390, 1280].flatMap((width) =>
   (["light", "dark"] as const).map((colorScheme) => ({ width, colorScheme }))
 );
 
-/** Empty, and with the conversation that `talkOnPage` had. */
-export async function isForEverybody(browser: Browser, starter: StarterTalk, url: string): Promise<void> {
-  const { name, greeting, answered } = starter;
-  const page = await browser.newPage();
-  for (const { width, colorScheme } of LOOKS) {
-    await page.setViewportSize({ width, height: 800 });
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    const look = `${colorScheme}-${width}`;
-    await page.goto(`${url}/?name=on-page`);
-    await page.getByText(answered).last().waitFor();
-    await photograph(page, `${name}-talk-${look}`);
-    expect(await seriousIssues(page), look).toEqual([]);
-    await page.goto(`${url}/?name=empty`);
-    await page.getByRole("heading", { name: greeting }).waitFor();
-    await photograph(page, `${name}-empty-${look}`);
-    expect(await seriousIssues(page), look).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
-  }
-  await page.close();
+/** Empty, and with the conversation that `talkOnPage` had; and the form with which a person logs in. */
+export async function isForEverybody(
+  browser: Browser,
+  { name, greeting, answered }: StarterTalk,
+  { url, password }: { readonly url: string; readonly password: string }
+): Promise<void> {
+  const isFit = async (page: Page, subject: string) => {
+    for (const { width, colorScheme } of LOOKS) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      const look = `${subject}-${colorScheme}-${width}`;
+      await photograph(page, `${name}-${look}`);
+      expect(await seriousIssues(page), look).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), look).toBe(true);
+    }
+  };
+  const visited = async (user: string, subject: string, shown: (page: Page) => Locator) => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await logIn(page, url, { user, password });
+    await shown(page).waitFor();
+    await isFit(page, subject);
+    await context.close();
+  };
+  await visited("on-page", "talk", (page) => page.getByText(answered).last());
+  await visited("empty", "empty", (page) => page.getByRole("heading", { name: greeting }));
+  const form = await browser.newPage();
+  await form.goto(`${url}/login`);
+  await isFit(form, "login");
+  await form.close();
 }
 
 /** Only when EVERTHINK_SCREENSHOTS names a folder. */

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser } from "../browser/browser.ts";
+import { userLine } from "../../src/framework/login/users.ts";
 import { ServeRun } from "../process/served-project.ts";
 import { readPage, shownRuns, withoutChance } from "../docs/command-pages.ts";
 import { PackedProject, repository } from "./packed-project.ts";
@@ -19,6 +20,8 @@ const isWhole = process.env["EVERTHINK_STARTERS"] === "all";
 const FOLLOWED = "slack-bot";
 /** The one that docs/commands/ shows for chat, approve and state. */
 const SHOWN = "business-workflow";
+/** Where it is not each person's own. */
+const AGENTS: Readonly<Record<string, string>> = { "webhook-agent": "events" };
 /** What the command ends with after the last question: its answer waits for an approval. */
 const PARKED: readonly string[] = ["slack-bot"];
 /** Webhooks of bots, with variables that switch them on. */
@@ -27,10 +30,23 @@ const BOTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "telegram-bot": { TELEGRAM_BOT_TOKEN: "1:test", TELEGRAM_WEBHOOK_SECRET_TOKEN: "secret" }
 };
 
+/** People who may log in where a starter is served, with one password. Each has an agent of the own name. */
+const PEOPLE = ["ada", "grace", "shown", "on-page", "empty"];
+const PASSWORD = "correct horse";
+/** Who decides over what `shown` asks for. */
+const APPROVER = "grace";
+
 let packed: PackedProject;
 let command = "";
 let browser: Browser;
 const runs: ServeRun[] = [];
+
+const login = loginVariables();
+
+async function loginVariables() {
+  const lines = await Promise.all(PEOPLE.map((name) => userLine(name, PASSWORD)));
+  return { LOGIN_USERS: lines.join(","), SESSION_SECRET: "a secret of 32 characters or more" };
+}
 
 beforeAll(async () => {
   browser = await launchBrowser();
@@ -80,12 +96,17 @@ function start(folder: string, program: string, args: readonly string[], more = 
 const bin = (path: string) => join(packed.directory, "node_modules", path);
 
 /** Asks a starter's own questions, one process each, as a user with a terminal would. */
-async function answersItsQuestions({ name, questions, answered }: StarterTalk, url: string): Promise<void> {
+async function answersItsQuestions(
+  { name, questions, answered }: StarterTalk,
+  url: string,
+  token: readonly string[] = []
+): Promise<void> {
   const { host } = new URL(url);
+  const instance = AGENTS[name] ?? "ada";
   let shown = "";
   let last: number | null = null;
   for (const question of questions) {
-    const args = ["chat", "assistant", "ada", "--host", host, "--message", question];
+    const args = ["chat", "assistant", instance, "--host", host, ...token, "--message", question];
     const { code, output } = await run(join(packed.directory, name), command, args);
     shown += output;
     last = code;
@@ -93,25 +114,41 @@ async function answersItsQuestions({ name, questions, answered }: StarterTalk, u
   expect({ last, shown }).toEqual({ last: PARKED.includes(name) ? 2 : 0, shown: expect.stringContaining(answered) });
 }
 
+/** The session of a person who logs in with the form. */
+async function logIn(url: string, user: string): Promise<string> {
+  const body = new URLSearchParams({ user, password: PASSWORD });
+  const response = await fetch(`${url}/login`, { method: "POST", body, redirect: "manual" });
+  return (
+    /everthink_session=([^;]+)/.exec(response.headers.get("set-cookie") ?? "")?.[1] ??
+    `not logged in: ${response.status}`
+  );
+}
+
+const tokenOf = async (url: string, user: string) => ["--token", await logIn(url, user)];
+
 /** The runs of those pages, in the order in which a user would read them, on an agent without a history. */
 async function printsWhatPagesShow(folder: string, url: string): Promise<void> {
   const runs = ["chat.md", "approve.md", "state.md"].flatMap((page) => shownRuns(readPage(page)));
   let waiting = "";
   for (const { args, output } of runs) {
     const given = args.map((word) => (word === "ada" ? "shown" : word.replace(/^call-.*/, waiting)));
-    const { stdout, stderr } = await runApart(folder, command, [...given, "--host", new URL(url).host]);
+    const token = await tokenOf(url, args[0] === "approve" ? APPROVER : "shown");
+    const { stdout, stderr } = await runApart(folder, command, [...given, "--host", new URL(url).host, ...token]);
     waiting = /^call-\S+/.exec(stdout)?.[0] ?? waiting;
     // A command that is suggested leads to the same server.
-    const isSame = stderr.includes("Decide: ") ? stderr.includes(` --host ${new URL(url).host}\n`) : true;
+    const isSame = stderr.includes("Decide: ") ? stderr.includes(` --host ${new URL(url).host} --token …\n`) : true;
     expect({ isSame, stderr }).toMatchObject({ isSame: true });
     const printed = (stdout + stderr.replace(/^Connecting .*\n/, ""))
       .replaceAll("shown", "ada")
-      .replace(/(Decide: .*) --host \S+/, "$1");
+      .replace(/(Decide: .*) --host \S+ --token …/, "$1");
     expect(withoutChance(printed), args.join(" ")).toBe(
       withoutChance(output.replace("localhost:5173", new URL(url).host))
     );
   }
   const wrong = ["approve", "assistant", "unknown", "--host", new URL(url).host];
+  // A person's own payment is for another person to approve, and a stranger's agent is not entered.
+  const self = [...(await tokenOf(url, "shown")), "--host", new URL(url).host];
+  expect((await run(folder, command, ["state", "assistant", "ada", ...self])).code).toBe(1);
   expect((await run(folder, command, wrong)).code).toBe(1);
   expect((await run(folder, command, ["state", "stranger", ...wrong.slice(3)])).code).toBe(1);
 }
@@ -134,14 +171,18 @@ describe.each(STARTERS)("the starter %s", (name) => {
 
   test("answers on everthink serve", async () => {
     const folder = join(packed.directory, name);
-    const variables = BOTS[name] ?? {};
+    const variables = { ...BOTS[name], ...(await login), APPROVERS: APPROVER };
     const given = Object.keys(variables).flatMap((variable) => ["--var", variable]);
     const served = start(folder, command, ["serve", "--port", "0", ...given], variables);
     const url = await served.url();
     const starter = await readStarter(name);
-    await answersItsQuestions(starter, url);
-    await talkOnPage(browser, starter, url);
-    await isForEverybody(browser, starter, url);
+    // Without a login there is nothing.
+    const closed = await run(folder, command, ["state", "assistant", "ada", "--host", new URL(url).host]);
+    expect(closed.code).toBe(1);
+    expect((await fetch(`${url}/agents/assistant/ada/get-messages`)).status).toBe(401);
+    await talkOnPage(browser, starter, url, { user: "on-page", password: PASSWORD });
+    await isForEverybody(browser, starter, { url, password: PASSWORD });
+    await answersItsQuestions(starter, url, await tokenOf(url, "ada"));
     if (name in BOTS) {
       // The messenger is there, and takes nothing from a sender without its secret.
       const webhook = `${url}/agents/assistant/main/messengers/${name.replace("-bot", "")}/webhook`;

@@ -20,8 +20,7 @@ export function projectFiles(starter: ReadonlyMap<string, string>, settings: Pro
   const { routePrefix } = settings;
   if (routePrefix === undefined) return files;
   change(files, "vite.config.ts", (text) =>
-    // Not the one in the comment above it.
-    text.replace(/(?<=plugins: \[.*)think\(\)/, `think({ routePrefix: ${JSON.stringify(routePrefix)} })`)
+    text.replace(/(?<=\n +)think\(\{ /, `think({ routePrefix: ${JSON.stringify(routePrefix)}, `)
   );
   const merged = `thinkWorkerConfig({ routePrefix: ${JSON.stringify(routePrefix)} })`;
   change(files, "vite.config.ts", (text) => text.replace("config: thinkWorkerConfig()", `config: ${merged}`));

@@ -138,6 +138,24 @@ const eject: CommandDefinition = {
   load: async () => (await import("../commands/eject.ts")).runEject
 };
 
+const user: CommandDefinition = {
+  name: "user",
+  summary: "lets a person log in to an app with createLogin()",
+  description: [
+    "Asks for a password, and prints what LOGIN_USERS and SESSION_SECRET must be: the hashed passwords of all who may log " +
+      "in, and what sessions are signed with. Those that .dev.vars names stay; a person who is there gets a new password."
+  ],
+  arguments: [{ name: "e-mail", isRequired: true, text: "who; it is the name of the person's agent, too" }],
+  options: {
+    write: { text: "writes both into .dev.vars, and does not print them" },
+    "password-var": { value: "NAME", text: "the variable of the shell that has the password; asked for without it" },
+    json: { text: "{ LOGIN_USERS, SESSION_SECRET }" },
+    root: PROJECT_OPTIONS.root
+  },
+  exitCodes: { 0: "printed, or written", 1: "there is no password, or it has fewer than 8 characters" },
+  load: async () => (await import("../commands/user.ts")).runUser
+};
+
 const migrate: CommandDefinition = {
   name: "migrate",
   summary: "moves a project and its data from @cloudflare/think and agents",
@@ -182,6 +200,7 @@ export const PROJECT_COMMANDS: readonly CommandDefinition[] = [
   types,
   config,
   eject,
+  user,
   SKILLS_BUILD,
   migrate
 ];

@@ -1,0 +1,1 @@
+export { createLogin, userOf, type Login, type LoginOptions, type LoginVisit } from "./login.ts";

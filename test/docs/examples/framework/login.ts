@@ -1,0 +1,3 @@
+import { createLogin } from "everthink/login";
+
+export const login = createLogin<Cloudflare.Env>();
