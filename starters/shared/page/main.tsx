@@ -19,7 +19,7 @@ if (session && root) {
       <span>
         {user} · {model.label}
       </span>
-      <button className="think-button">Log out</button>
+      <button className="think-line-button">Log out</button>
     </form>
   );
   const notice = model.problem === undefined ? null : <Notice kind="problem">{model.problem}</Notice>;
