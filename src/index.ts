@@ -65,6 +65,8 @@ export type {
   McpToolAnnotations,
   McpToolInfo
 } from "./features/mcp/index.ts";
+export type { DeferrableTool, ToolDiscovery, ToolDiscoveryOptions } from "./features/discovery/plan.ts";
+export type { DeferredToolsExplanation, ToolGroup } from "./feature/tool-discovery.ts";
 export { defineChannels, messengerChannel } from "./features/channels/channels.ts";
 export type { ChannelCard, ChannelText } from "./feature/channel-text.ts";
 export type {

@@ -12,6 +12,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "core/approvals": "src/core/approvals.ts",
   "core/channels": "src/core/channels.ts",
   "core/clients": "src/core/clients.ts",
+  "core/discovery": "src/core/discovery.ts",
   "core/email": "src/core/email.ts",
   "core/execute": "src/core/execute.ts",
   "core/extensions": "src/core/extensions.ts",

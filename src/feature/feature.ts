@@ -35,6 +35,7 @@ import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-t
 import type { SubmissionInput } from "./turn-input.ts";
 import type { ChatServices } from "./services.ts";
 import type { ResultReader } from "./read-result.ts";
+import type { ToolDiscoveryRole } from "./tool-discovery.ts";
 import type { ToolLayerName } from "./tool-layers.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 
@@ -153,6 +154,8 @@ export interface Roles {
   readonly untilConnected: () => Promise<void> | undefined;
   /** What the channel a turn came through changes about it; undefined: there is no channel of this name. */
   readonly channelPolicy: (channel: string) => ChannelPolicy | undefined;
+  /** Which tools of a turn the model is offered, and how it finds the others. */
+  readonly toolDiscovery: ToolDiscoveryRole;
   /** Turns whose answer has a shape of its own. */
   readonly finalAnswers: FinalAnswerRole;
   /** What it sees of running turns, each time after the class's hook of that name. */

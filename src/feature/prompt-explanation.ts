@@ -1,5 +1,7 @@
 // The system prompt of a turn, piece by piece, with what each costs.
 
+import type { DeferredToolsExplanation } from "./tool-discovery.ts";
+
 export type PromptSectionName = "channel" | "base" | "context" | "feature" | "capabilities";
 
 export interface ExplainedSection {
@@ -15,6 +17,8 @@ export interface ExplainedSection {
 }
 
 export interface PromptExplanation {
+  /** Tools that the model is offered only after it has found them; absent: all are offered. */
+  readonly deferredTools?: DeferredToolsExplanation;
   /** In the order of the prompt. */
   readonly sections: readonly ExplainedSection[];
   /** The whole prompt, as the model is given it. */

@@ -89,6 +89,8 @@ export interface FailedAction {
 export interface TurnPreview {
   readonly explanation: PromptExplanation;
   readonly merged: MergedTools;
+  /** Names of the tools that its first step is offered. */
+  readonly offered: readonly string[];
   /** The history as the model is shown it. */
   readonly shown: readonly UIMessage[];
   /** Messages as the model is given them. */

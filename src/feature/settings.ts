@@ -8,6 +8,7 @@ import type { ToolCallContext, ToolCallDecision, ToolCallResultContext, TurnCont
 export interface CoreSettings {
   readonly maxTurnTokens: number;
   readonly hydrationByteBudget: number;
+  readonly contextOverflow: ContextOverflowOptions | undefined;
   getTools(): ToolSet;
   getModel(): LanguageModel;
   beforeToolCall(context: ToolCallContext): MaybePromise<ToolCallDecision | void>;

@@ -21,6 +21,9 @@ export const TOOL_LAYERS = [
 
 export type ToolLayerName = (typeof TOOL_LAYERS)[number];
 
+/** Layers whose tools a turn may have without offering them at once. */
+export const DEFERRABLE_LAYERS: ReadonlySet<ToolLayerName> = new Set(["tools", "actions", "extensions", "mcp"]);
+
 export interface ToolLayer {
   readonly name: ToolLayerName;
   readonly tools: ToolSet;

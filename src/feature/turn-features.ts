@@ -5,6 +5,7 @@ import { asMessagePart, isToolPart, toolNameOf, type TruncateOptions } from "../
 import type { CutOffCall, FinalAnswer, TurnHooks } from "../turn/hooks.ts";
 import type { TurnView, TurnOutcome } from "../turn/turn.ts";
 import { canonicalJson } from "../util/json.ts";
+import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { TurnArchive } from "../journal/history.ts";
 import type { Preserve } from "../session/media-evictor.ts";
 import { featureErrors } from "./errors.ts";
@@ -14,6 +15,8 @@ import type { ReplyAttachment } from "./approval-contract.ts";
 import type { CallOwner, ChannelPolicy, Feature, TurnObserver } from "./feature.ts";
 import { logFailure } from "./feature-list.ts";
 import type { Features } from "./features.ts";
+import type { DeferredTools, DiscoveryTurn } from "./tool-discovery.ts";
+import { DEFERRABLE_LAYERS } from "./tool-layers.ts";
 import { TurnParts } from "./turn-parts.ts";
 
 type MessagePart = UIMessage["parts"][number];
@@ -61,6 +64,15 @@ export class TurnFeatures {
       }
       return undefined;
     };
+  }
+
+  /** Undefined: all tools are offered. */
+  deferredTools(turn: DiscoveryTurn): MaybePromise<DeferredTools | undefined> {
+    const { layerOf } = turn.merged;
+    for (const layer of layerOf.values()) {
+      if (DEFERRABLE_LAYERS.has(layer)) return this.#features.role("toolDiscovery")?.defer(turn);
+    }
+    return undefined;
   }
 
   finalAnswer(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined {

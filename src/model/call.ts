@@ -6,6 +6,7 @@ import type { FinishReason, LanguageModel, ModelMessage, SystemModelMessage, Too
 import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
 import { ModelCallError, ModelFailedError, StepHookError, modelCallErrors } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
+import type { OfferedTools } from "./offered-tools.ts";
 import type { ChunkReader, ModelObject, Sdk, StepChange, StreamedPart } from "./sdk.ts";
 import type {
   ChunkEvent,
@@ -48,6 +49,8 @@ export interface ModelCallInput {
   readonly system?: SystemPrompt;
   readonly messages: ModelMessage[];
   readonly tools?: ToolSet;
+  /** Where steps offer only some of the tools. Each step names them as its `activeTools`. */
+  readonly offered?: OfferedTools | undefined;
   /** Everything else the SDK accepts; forwarded as it is. */
   readonly settings?: ModelSettings;
   /** The loop never goes beyond this, whatever `stopWhen` says. */
@@ -212,7 +215,8 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
 
   #guarded(model: LanguageModel): ModelObject {
     if (!isModel(model)) throw modelCallErrors.NotAModelError(model);
-    return guardModel(this.#sdk.resolveModel(model), { callIds: this.#callIds, coalesce: this.#input.coalesce });
+    const { coalesce, offered } = this.#input;
+    return guardModel(this.#sdk.resolveModel(model), { callIds: this.#callIds, coalesce, offered });
   }
 
   #observe(part: StreamedPart): void {

@@ -7,6 +7,7 @@ import { coalesceParts, type ModelPart, type PartReader } from "./coalesce.ts";
 import { withoutEmpty } from "./empty-content.ts";
 import { modelCallErrors, modelErrors, noteStreamedError } from "./errors.ts";
 import { normalisePart, type SpecificationVersion } from "./normalise-part.ts";
+import { CallRedirects, orderedTools, type OfferedTools } from "./offered-tools.ts";
 import type { ModelObject } from "./sdk.ts";
 import { FastReadableStream } from "./fast-readable.ts";
 
@@ -15,11 +16,14 @@ export interface GuardOptions {
   readonly coalesce?: boolean;
   /** Gives calls their ids. Absent: they keep those of the provider. */
   readonly callIds?: CallIds;
+  /** In which order the model is offered tools, and what becomes of calls of others. */
+  readonly offered?: OfferedTools;
 }
 
 interface CallOptions {
   readonly prompt: { readonly role: string; readonly content: string | readonly unknown[] }[];
   readonly abortSignal?: AbortSignal;
+  readonly tools?: readonly { readonly name: string }[];
 }
 
 interface Streamed {
@@ -39,11 +43,15 @@ export function guardModel(model: ModelObject, options: GuardOptions = {}): Mode
     // Messages of hooks and of earlier steps do not come from the stored history: all of them pass here.
     const prompt = withoutEmpty(callOptions.prompt);
     if (prompt.every(({ role }) => role === "system")) throw modelErrors.NoMessagesError();
-    const result = await original.call(model, { ...callOptions, prompt });
+    const { offered } = options;
+    const { tools } = callOptions;
+    const ordered = offered && tools ? { tools: orderedTools(tools, offered.names()) } : {};
+    const result = await original.call(model, { ...callOptions, prompt, ...ordered });
     const reader = new GuardedReader(result.stream, {
       signal: callOptions.abortSignal,
       version: versionOf(model),
-      callIds: options.callIds?.openStream()
+      callIds: options.callIds?.openStream(),
+      redirects: offered && new CallRedirects(offered)
     });
     return { ...result, stream: options.coalesce === false ? plainStream(reader) : coalesceParts(reader) };
   };
@@ -67,6 +75,7 @@ export interface GuardedReaderInit {
   readonly signal: AbortSignal | undefined;
   readonly version: SpecificationVersion;
   readonly callIds: StreamCallIds | undefined;
+  readonly redirects?: CallRedirects | undefined;
 }
 
 /** Reads a provider's stream and mends it part by part. */
@@ -121,7 +130,7 @@ export class GuardedReader implements PartReader<ModelPart> {
     if (part.type === "error" && "error" in part) noteStreamedError(part.error);
     if (part.type === "finish") this.#isFinished = true;
     const [, kind, phase] = BLOCK_PART.exec(part.type) ?? [];
-    if (kind === undefined || !("id" in part)) return [part];
+    if (kind === undefined || !("id" in part)) return this.#init.redirects?.apply(part) ?? [part];
     const block = `${kind} ${String(part.id)}`;
     if (phase === "start") this.#open.add(block);
     if (phase === "end") return this.#open.delete(block) ? [part] : [];

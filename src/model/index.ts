@@ -37,6 +37,7 @@ export {
   type FoldChunk,
   type MessageFold
 } from "./message-fold.ts";
+export type { OfferedTools, RedirectedCall } from "./offered-tools.ts";
 export { installedSdk, openSdk, type ModelObject, type Sdk, type SdkModule } from "./sdk.ts";
 export type {
   ChunkEvent,

@@ -79,6 +79,8 @@ export interface Sdk {
   resolveModel(model: LanguageModel): ModelObject;
   /** Checks a value against a tool's input schema and returns what the schema made of it. */
   validateInput(schema: unknown, value: unknown): Promise<Result<unknown, unknown>>;
+  /** A tool's input schema as the JSON schema that a provider is given. */
+  inputJsonSchema(schema: unknown): Promise<unknown>;
 }
 
 /** What is used of the `ai` package. Parameters are `never` so that either major's functions fit. */
@@ -135,7 +137,8 @@ export function openSdk(module: SdkModule): Sdk {
       if (typeof model !== "string") return model;
       return (globalThis.AI_SDK_DEFAULT_PROVIDER ?? module.gateway).languageModel(model) as ModelObject;
     },
-    validateInput: (schema, value) => validate(asSchema(schema), value)
+    validateInput: (schema, value) => validate(asSchema(schema), value),
+    inputJsonSchema: async (schema) => asSchema(schema).jsonSchema
   };
 }
 
@@ -163,6 +166,7 @@ type Convert = (
 ) => Promise<ModelMessage[]>;
 type AsSchema = (schema: unknown) => Schema;
 interface Schema {
+  readonly jsonSchema?: unknown;
   readonly validate?: (value: unknown) => Validation | PromiseLike<Validation>;
 }
 type Validation = { success: true; value: unknown } | { success: false; error: unknown };

@@ -8,17 +8,28 @@ import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 import type { StoredCompaction } from "./session-provider.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
+export interface PlanOptions {
+  readonly stored: readonly StoredCompaction[];
+  /** What stands below the summary. */
+  readonly noteFor?: SummaryNote | undefined;
+}
+
+/** What a summary at the end of `past` must keep word for word; undefined: nothing. `history` goes on behind it. */
+export type SummaryNote = (past: readonly SessionMessage[], history: readonly SessionMessage[]) => string | undefined;
+
 /** `history`: what the function was given. Null: nothing that would shorten it. */
 export function planCompaction(
   history: readonly SessionMessage[],
   given: CompactResult,
-  stored: readonly StoredCompaction[]
+  { stored, noteFor }: PlanOptions
 ): CompactResult | null {
-  const summary = given.summary.trim();
-  if (summary === "") return null;
+  const written = given.summary.trim();
+  if (written === "") return null;
   const range = safeRange(history, given);
   if (range === null) return null;
   const covered = history.slice(range.start, range.end);
+  const note = noteFor?.(history.slice(0, range.end), history);
+  const summary = note === undefined ? written : `${written}\n\n${note}`;
   const shown = { id: "summary", role: "assistant", parts: [{ type: "text", text: summary }] };
   if (estimateMessageTokens(shown) >= estimateMessageTokens(covered)) return null;
   const fromMessageId = endOf(covered.at(0), stored, "fromMessageId");

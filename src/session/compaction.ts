@@ -4,7 +4,7 @@
 import type { ContextBlock } from "./context/block.ts";
 import type { CompactContext, CompactFunction, CompactResult } from "./compact-function.ts";
 import { firstOpenCall } from "./compaction-boundary.ts";
-import { planCompaction } from "./compaction-plan.ts";
+import { planCompaction, type SummaryNote } from "./compaction-plan.ts";
 import { CompactionRangeError, sessionErrors } from "./errors.ts";
 import { MessageStore } from "./message-store.ts";
 import { requireSummary } from "./overlays.ts";
@@ -24,6 +24,8 @@ export interface CompactionSettings {
   threshold?: number;
   tokenCounter?: SessionTokenCounter;
   onError?: CompactionErrorHandler;
+  /** Must not throw. */
+  noteFor?: SummaryNote;
 }
 
 /** The prompt, as far as its size matters. */
@@ -147,7 +149,7 @@ export class Compactor implements StatusSource {
       const history = await provider.getHistory(leafId);
       const given = await settings.compact?.(history, this.#context(leafId));
       const stored = (await provider.getCompactions?.()) ?? [];
-      plan = given ? planCompaction(history, given, stored) : null;
+      plan = given ? planCompaction(history, given, { stored, noteFor: settings.noteFor }) : null;
       if (plan === null) return "nothing";
       requireSummary(plan.summary);
       if (!watch.stillHolds(plan, leafId)) return "nothing";

@@ -4,6 +4,7 @@
 import type { CompactFunction } from "./compact-function.ts";
 import { Compactor, type CompactionErrorHandler, type CompactionSettings, type CompactOutcome } from "./compaction.ts";
 import { checkConfig, type ContextBlock, type ContextConfig, type SessionContextOptions } from "./context/block.ts";
+import type { SummaryNote } from "./compaction-plan.ts";
 import { blockErrors } from "./context/errors.ts";
 import type { WritableContextProvider } from "./context/provider.ts";
 import type { PromptBlock } from "./context/render.ts";
@@ -120,6 +121,11 @@ export class Session {
   onCompaction(compact: CompactFunction): this {
     this.#compaction.compact = compact;
     return this;
+  }
+
+  /** Adds a text to each summary that compaction stores, word for word. For features of an agent. */
+  noteInSummaries(noteFor: SummaryNote): void {
+    this.#compaction.noteFor = noteFor;
   }
 
   /** Compacts by itself after an append that leaves more than this many tokens. Needs `onCompaction`. */

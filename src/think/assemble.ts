@@ -18,6 +18,7 @@ import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "../feature/client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
 import type { ChannelPolicy } from "../feature/feature.ts";
+import type { DeferredTools, StepOffers } from "../feature/tool-discovery.ts";
 import type { TurnFeatures } from "../feature/turn-features.ts";
 import type { TurnPreview } from "../feature/services.ts";
 import { WarnOnce } from "../util/warn-once.ts";
@@ -86,7 +87,9 @@ export const DEFAULT_STALL_MS = 600_000;
 
 /** The tools and texts that `beforeTurn` is shown. */
 interface Draft {
+  /** With what finds the deferred ones. */
   readonly merged: MergedTools;
+  readonly deferred: DeferredTools | undefined;
   readonly parts: TurnParts;
   readonly sections: readonly PromptSection[];
   readonly messages: ModelMessage[];
@@ -131,7 +134,8 @@ export class Assembly {
     const joined = await draft.parts.join(settled, () =>
       withHidden({ ...context }, { signal, model, tools: settled.tools })
     );
-    return { ...joined, model: config.model ?? model };
+    const offered = draft.deferred?.open({ ...joined, added: config.tools ?? {} });
+    return { ...joined, ...(offered && withOffers(joined, offered)), model: config.model ?? model };
   }
 
   /** A turn that outgrew the context window is shown less of its own results, and any turn may be guarded. */
@@ -187,12 +191,18 @@ export class Assembly {
     const own = this.#ownTools();
     const parts = await this.#init.features.inTurn(turn);
     const result = this.#resultTools(parts, cut);
-    const merged = await this.#narrowed(this.#collect(turn, { own, parts, result }), policy);
-    const explanation = explainPrompt(
-      await this.#promptInput([...parts.prompt, ...changedInputsPrompt(history)], policy, this.#init.peekedPrompt),
+    const all = await this.#narrowed(this.#collect(turn, { own, parts, result }), policy);
+    const deferred = await this.#init.features.deferredTools({ merged: all, history });
+    const merged = deferred ? withSearch(all, deferred) : all;
+    const prompt = [...(deferred ? [deferred.prompt] : []), ...parts.prompt, ...changedInputsPrompt(history)];
+    const explained = explainPrompt(
+      await this.#promptInput(prompt, policy, this.#init.peekedPrompt),
       exposedTools(merged)
     );
-    return { explanation, merged, shown, modelMessages: (of) => this.#modelMessages(of, merged.tools) };
+    const explanation = deferred ? { ...explained, deferredTools: await deferred.explain() } : explained;
+    const { tools } = merged;
+    const offered = deferred?.open({ tools, added: {}, settings: {} }).names() ?? Object.keys(tools);
+    return { explanation, merged, offered, shown, modelMessages: (of) => this.#modelMessages(of, tools) };
   }
 
   async #draft(turn: TurnView, history: UIMessage[]): Promise<Draft> {
@@ -203,8 +213,10 @@ export class Assembly {
     const own = this.#ownTools();
     const parts = await this.#init.features.inTurn(turn);
     const resultTools = this.#resultTools(parts, cut);
-    const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: resultTools }), policy);
-    const prompt = [...parts.prompt, ...changedInputsPrompt(history)];
+    const all = await this.#narrowed(this.#collect(turn, { own, parts, result: resultTools }), policy);
+    const deferred = await this.#init.features.deferredTools({ merged: all, history });
+    const merged = deferred ? withSearch(all, deferred) : all;
+    const prompt = [...(deferred ? [deferred.prompt] : []), ...parts.prompt, ...changedInputsPrompt(history)];
     const sections = promptSections(await this.#promptInput(prompt, policy));
     // The class may have a tool of that name, and a channel may leave it out: then nothing may point to it.
     const canReadCut = !cut.isEmpty && merged.tools[READ_RESULT] === resultTools[READ_RESULT];
@@ -212,7 +224,7 @@ export class Assembly {
     const messages = await this.#modelMessages(shown, merged.tools);
     if (messages.length === 0) throw modelErrors.NoMessagesError();
     const isPartial = history.at(-1)?.id === turn.messageId;
-    return { merged, parts, sections, messages, policy, cut, canReadCut, isPartial };
+    return { merged, deferred, parts, sections, messages, policy, cut, canReadCut, isPartial };
   }
 
   /** The class's. A tool may carry the feature that it belongs to. */
@@ -349,6 +361,26 @@ export class Assembly {
       includesTools: chatStreamStallIncludesTools ?? chosen !== undefined
     };
   }
+}
+
+/** The tools of a turn with the one that finds those that are not offered at once. */
+function withSearch(all: MergedTools, { tools }: DeferredTools): MergedTools {
+  const layers = Object.keys(tools).map((name) => [name, "workspace"] as const);
+  return { ...all, tools: { ...all.tools, ...tools }, layerOf: new Map([...all.layerOf, ...layers]) };
+}
+
+/** The steps of a turn with the tools that each of them offers. */
+function withOffers(
+  { modelHooks }: Pick<AssembledTurn, "modelHooks">,
+  offered: StepOffers
+): Pick<AssembledTurn, "modelHooks" | "offered"> {
+  return {
+    offered,
+    modelHooks: {
+      ...modelHooks,
+      prepareStep: async (event) => offered.beforeStep(event, { ...(await modelHooks.prepareStep?.(event)) })
+    }
+  };
 }
 
 /** What a continuation is asked for when the last word is the model's; undefined: to go on where it stopped. */

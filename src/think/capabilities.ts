@@ -8,6 +8,7 @@ import { plainClients, type PlainChatMembers } from "../features/clients/capabil
 import { executions, type ExecutionMembers } from "../features/execute/capability.ts";
 import { extensions, type ExtensionMembers } from "../features/extensions/capability.ts";
 import { inspection, type InspectionMembers } from "../features/inspection/capability.ts";
+import { toolDiscovery, type ToolDiscoveryMembers } from "../features/discovery/capability.ts";
 import { mcpTools, type McpTurnMembers } from "../features/mcp/capability.ts";
 import { skills, type SkillsMembers } from "../features/skills/capability.ts";
 import { submissions, type SubmissionMembers } from "../features/submissions/capability.ts";
@@ -29,6 +30,7 @@ export const THINK_CAPABILITIES = [
   workspace,
   mcpTools,
   extensions,
+  toolDiscovery,
   skills,
   childRuns,
   executions,
@@ -48,6 +50,7 @@ export interface ThinkMembers
     WorkspaceMembers,
     McpTurnMembers,
     ExtensionMembers,
+    ToolDiscoveryMembers,
     SkillsMembers,
     ChildRunMembers,
     ExecutionMembers,

@@ -160,6 +160,7 @@ export class Attempt {
       system,
       messages,
       tools: wrapTools(assembled.tools, this.#watch()),
+      offered: assembled.offered,
       settings,
       maxSteps,
       stopWhen,

@@ -6,6 +6,7 @@ import type {
   FinishedToolCall,
   ModelCallHooks,
   ModelSettings,
+  OfferedTools,
   ToolCallToRun,
   StopWhen,
   SystemPrompt,
@@ -52,6 +53,8 @@ export interface AssembledTurn {
   readonly messages: ModelMessage[];
   /** Not yet wrapped: the engine records each call before it runs and each outcome before the model sees it. */
   readonly tools: ToolSet;
+  /** Where steps offer only some of the tools. */
+  readonly offered?: OfferedTools;
   readonly settings: ModelSettings;
   readonly maxSteps: number;
   readonly stopWhen?: StopWhen;

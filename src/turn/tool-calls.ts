@@ -16,6 +16,7 @@ import {
   toolErrorText,
   toolNameOf,
   type FinishedToolCall,
+  type OfferedTools,
   type ToolCallToRun,
   type ToolDecision,
   type ToolPart
@@ -76,17 +77,26 @@ const MAX_NAMED_TOOLS = 100;
 /** What is asked of which model, without a word of it. */
 export function modelCalled(
   writing: Writing,
-  { model, system, tools }: { readonly model: LanguageModel; readonly system: unknown; readonly tools: object }
+  { model, system, tools, offered }: AskedModel
 ): ModelCalled {
-  const names = Object.keys(tools).sort();
+  const all = Object.keys(tools).sort();
+  const names = offered === undefined ? all : [...offered.names()].sort();
   return {
     ...ofTurn(writing),
     type: "model-called",
     // What getModel() returns may be anything; the call itself says what is wrong with it.
     modelId: typeof model === "string" ? model : String((model as { modelId?: unknown } | null | undefined)?.modelId),
     tools: names.slice(0, MAX_NAMED_TOOLS),
-    prompt: promptFingerprint(system, names)
+    // What was offered may be found in the messages.
+    prompt: promptFingerprint(system, all)
   };
+}
+
+interface AskedModel {
+  readonly model: LanguageModel;
+  readonly system: unknown;
+  readonly tools: object;
+  readonly offered?: OfferedTools;
 }
 
 /** The same text for the same system prompt and the same names of tools, which are sorted. */

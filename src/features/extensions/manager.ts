@@ -4,6 +4,7 @@ import { dynamicTool, jsonSchema, type ToolSet } from "ai";
 import type { EventPayloads } from "../../observe/events.ts";
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import { schemaProblem } from "../../sandbox/json-schema.ts";
+import { TOOL_GROUP } from "../../feature/tool-discovery.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
 import { ExtensionError } from "./errors.ts";
@@ -336,7 +337,7 @@ export class ExtensionManager {
   }
 
   #tool(extension: Loaded, { name, description, schema }: ExtensionToolDescriptor) {
-    return dynamicTool({
+    const made = dynamicTool({
       description: `[${extension.manifest.name}] ${description}`,
       inputSchema: jsonSchema(schema, {
         validate: (value) => {
@@ -360,6 +361,7 @@ export class ExtensionManager {
         );
       }
     });
+    return Object.assign(made, { [TOOL_GROUP]: extension.manifest.name });
   }
 
   // ── Context blocks ──

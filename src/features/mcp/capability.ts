@@ -1,6 +1,6 @@
 // MCP servers as a capability of every agent, and their tools as one of every conversation, with the settings of turns.
 import { capability } from "../../feature/capability.ts";
-import { McpFeature } from "./feature.ts";
+import { DEFAULT_MAX_MCP_TOOLS, McpFeature } from "./feature.ts";
 import { McpMembers } from "./members.ts";
 import type { McpApproval, McpToolInfo } from "./tools.ts";
 
@@ -10,8 +10,11 @@ export class McpTurnMembers {
   /** Wait for MCP servers before each turn: at most 10 seconds, or `timeout` milliseconds. */
   waitForMcpConnections: boolean | { timeout?: number } = false;
 
-  /** Tools of MCP servers in one turn; the default is the most that common providers take. Others are left out. */
-  maxMcpTools: number = 128;
+  /**
+   * Tools of MCP servers in one turn; the default is the most that common providers take. Others are left out. With
+   * `toolDiscovery` the default leaves out none: the model is offered those that it has found.
+   */
+  maxMcpTools: number = DEFAULT_MAX_MCP_TOOLS;
 
   /**
    * What may happen with a tool of an MCP server: `false`, it runs when the model calls it; `true`, each call waits for the

@@ -17,6 +17,9 @@ import { MCP_TABLES, McpStore } from "./server-store.ts";
 /** How long a turn waits for servers when the class does not say. */
 export const MCP_WAIT_MS = 10_000;
 
+/** The most that common providers take in one call. */
+export const DEFAULT_MAX_MCP_TOOLS = 128;
+
 /** Undefined: turns do not wait. */
 export function waitOf(wait: McpTurnMembers["waitForMcpConnections"]): number | undefined {
   if (!wait) return undefined;
@@ -70,7 +73,7 @@ export class McpFeature implements Feature {
 
   inTurn(): TurnPart | undefined {
     const manager = this.#known();
-    return manager && partOf(this.#services.agent as McpTurnMembers, manager);
+    return manager && partOf(this.#services.agent as McpTurnMembers, manager, this.#toolLimit());
   }
 
   /** A class that does not wait has the tools of servers that are connected already. */
@@ -78,6 +81,13 @@ export class McpFeature implements Feature {
     // Of a class with turns.
     const timeout = waitOf((this.#services.agent as McpTurnMembers).waitForMcpConnections);
     return timeout === undefined ? undefined : this.#known()?.untilConnected({ timeout });
+  }
+
+  /** More than a provider takes only where turns do not offer all of them. */
+  #toolLimit(): number {
+    const { maxMcpTools } = this.#services.agent as McpTurnMembers;
+    const isDefault = maxMcpTools === DEFAULT_MAX_MCP_TOOLS;
+    return isDefault && this.#services.features.role("toolDiscovery")?.takesAnyNumber ? Infinity : maxMcpTools;
   }
 
   #restore(): void {
@@ -139,11 +149,11 @@ function broadcastChanges({ connections }: AgentRuntime, manager: McpManager): (
   };
 }
 
-function partOf(agent: McpTurnMembers, manager: McpManager): TurnPart {
+function partOf(agent: McpTurnMembers, manager: McpManager, limit: number): TurnPart {
   manager.heal();
   const { tools, omitted } = manager.toolSet({
     approval: (tool) => agent.mcpApproval(tool),
-    limit: agent.maxMcpTools
+    limit
   });
   const notes = notesOn(manager, omitted);
   return { tools: { mcp: tools }, prompt: notes !== "" ? [{ label: "mcp", text: notes }] : undefined };

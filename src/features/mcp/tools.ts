@@ -2,6 +2,7 @@
 // the server's, as it came, and what the model reads of it are its texts, images and structured content. The SDK's form
 // of a tool is made once per listing.
 import type { Tool, ToolSet } from "ai";
+import { TOOL_GROUP } from "../../feature/tool-discovery.ts";
 import { plainJsonSchema } from "../../model/json-schema.ts";
 import { isObject, type Json } from "../../util/json.ts";
 import type { McpTool, McpToolAnnotations } from "./catalog.ts";
@@ -134,6 +135,7 @@ function converted(listed: ListedTool, info: McpToolInfo, call: CallMcpTool): To
     title,
     // Part of the tool's part in the message: what an approval card shows about it.
     metadata: { mcp: { ...source, ...(annotations !== undefined && { annotations: { ...annotations } }) } },
+    ...{ [TOOL_GROUP]: info.serverName },
     // Checked by checkToolSchema.
     inputSchema: plainJsonSchema(inputSchema),
     outputSchema: outputSchema && plainJsonSchema(outputSchema),
