@@ -88,11 +88,12 @@ export class DiscoveredTools implements DeferredTools {
       description:
         "Finds tools that are not described to you yet. Give the task in a few words, with the name of the service if you know it; search again in other words if the right one is not there. What it finds you can call from your next step on.",
       inputSchema: jsonSchema<SearchInput>(SEARCH_SCHEMA),
-      execute: (input) => this.#search(input)
+      execute: (input) => this.search(input)
     });
   }
 
-  async #search(input: unknown): Promise<object> {
+  /** What a call of the search tool gives. */
+  async search(input: unknown): Promise<{ tools: object[]; note: string }> {
     const { query, tool: named, limit } = isObject(input) ? input : {};
     if (typeof named === "string" && this.#mayOffer(named)) return this.#described(named);
     const words = [query, named].filter((one) => typeof one === "string").join(" ");
@@ -110,7 +111,7 @@ export class DiscoveredTools implements DeferredTools {
     return this.#init.deferred.has(name) && this.#offers?.mayOffer(name) !== false;
   }
 
-  async #described(name: string): Promise<object> {
+  async #described(name: string): Promise<{ tools: object[]; note: string }> {
     const { inputSchema } = await this.#descriptionOf(name);
     return { tools: [{ ...(await this.#shown(name)), inputSchema }], note: NOT_RUN };
   }

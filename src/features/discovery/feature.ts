@@ -1,7 +1,11 @@
 // Deferring tools as a feature of an agent with a conversation. A turn whose tools are few is left alone: nothing is
 // described, measured or indexed for it. What is known of the tools of one turn is kept for the next with the same tools.
 import type { Tool, ToolSet } from "ai";
-import type { Feature, Roles } from "../../feature/feature.ts";
+import type { CallOutcome } from "../../journal/records.ts";
+import type { CutOffCall } from "../../turn/hooks.ts";
+import { jsonOf } from "../../turn/tool-calls.ts";
+import type { TurnView } from "../../turn/turn.ts";
+import type { CallOwner, Feature, Roles } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import {
   groupOfTool,
@@ -23,7 +27,7 @@ import {
   type ToolDiscovery
 } from "./plan.ts";
 import { ToolIndex } from "./tool-index.ts";
-import { foldUses, NO_TOOLS, noteFor, SEARCH_TOOLS, usesIn } from "./used-tools.ts";
+import { foldUses, isSearchName, NO_TOOLS, noteFor, SEARCH_TOOLS, usesIn } from "./used-tools.ts";
 
 /** Tools of one turn that may be deferred, by name. */
 type Deferrable = ReadonlyMap<string, DeferredTool>;
@@ -32,9 +36,15 @@ export class ToolDiscoveryFeature implements Feature {
   readonly name = "tool-discovery";
   readonly toolNames = [SEARCH_TOOLS];
   readonly roles: Partial<Roles>;
+  /** A search that a death has cut off is made again: it changes nothing. */
+  readonly calls: CallOwner = {
+    keepsOutcome: (_turn, { toolName }) => this.#isOwnSearch(toolName),
+    lateOutcome: (turn, call) => this.#searchAgain(turn, call)
+  };
   readonly #services: ChatServices;
   readonly #sizes = new Kept<ReadonlyMap<string, number>>();
   readonly #indexes = new Kept<ToolIndex>();
+  #newest: DiscoveredTools | undefined;
 
   constructor(services: ChatServices) {
     this.#services = services;
@@ -74,7 +84,7 @@ export class ToolDiscoveryFeature implements Feature {
     const deferred = new Map(names.flatMap((name) => [...entryOf(deferrable, name)]));
     const groups = groupsOf([...deferred].map(([name, { group }]) => ({ name, group })));
     const searchName = freeName(tools);
-    return new DiscoveredTools({
+    this.#newest = new DiscoveredTools({
       deferred,
       all: tools,
       groups,
@@ -84,6 +94,26 @@ export class ToolDiscoveryFeature implements Feature {
       searchName,
       index: () => this.#indexOf(deferred)
     });
+    return this.#newest;
+  }
+
+  #isOwnSearch(toolName: string): boolean {
+    return isSearchName(toolName) && !Object.hasOwn(this.#services.overrides.getTools(), toolName);
+  }
+
+  async #searchAgain({ channel }: TurnView, { toolName, input }: CutOffCall): Promise<CallOutcome | undefined> {
+    if (!this.#isOwnSearch(toolName)) return undefined;
+    const { features, previewTurn } = this.#services;
+    await features.role("untilConnected")?.();
+    this.#newest = undefined;
+    await previewTurn(channel, []);
+    // Read through a method: the preview has set it.
+    const found = await this.#newestTools()?.search(input);
+    return found && { kind: "output", output: jsonOf(found) };
+  }
+
+  #newestTools(): DiscoveredTools | undefined {
+    return this.#newest;
   }
 
   #windowTokens(): number {

@@ -9,6 +9,11 @@ import { isCompactionMessage } from "../../session/session-message.ts";
 export const SEARCH_TOOLS = "search_tools";
 const SEARCH_NAME = /^search_tools(?:_\d+)?$/;
 
+/** Whether a tool of this name may be what finds others. */
+export function isSearchName(toolName: string): boolean {
+  return SEARCH_NAME.test(toolName);
+}
+
 /** Names that a summary keeps: those that were used last. */
 const MAX_KEPT_NAMES = 256;
 
@@ -49,7 +54,7 @@ export function usesIn(messages: readonly Message[]): ToolUse[] {
 
 /** A search that has not ended has found nothing. */
 export function usesOfCall({ toolName, output }: ReadCall): ToolUse[] {
-  if (!SEARCH_NAME.test(toolName)) return [{ kind: "called", name: toolName }];
+  if (!isSearchName(toolName)) return [{ kind: "called", name: toolName }];
   const tools = isObject(output) && Array.isArray(output["tools"]) ? output["tools"] : [];
   const names = tools.flatMap((tool: unknown) =>
     isObject(tool) && typeof tool["name"] === "string" ? tool["name"] : []
