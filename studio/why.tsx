@@ -30,7 +30,7 @@ export function Why({ why }: { why: TurnWhy }) {
         ))}
       </section>
       <History history={why.history} />
-      <Tools tools={why.tools} />
+      <Tools tools={why.tools} deferred={why.deferredTools} />
       <section>
         <h3>Decisions</h3>
         {why.policies.length + why.recovery.length === 0 && (
@@ -133,12 +133,38 @@ function historyNotes({ storedMessages, shownMessages, budgetBytes, entries, com
   ].filter((note) => note !== false);
 }
 
-function Tools({ tools }: { tools: readonly WhyTool[] }) {
+/** What the model could have found, and what it was spared. */
+function Deferred({ deferred }: { deferred: NonNullable<TurnWhy["deferredTools"]> }) {
+  const { tools, groups, active, tokensOfAll, tokensOffered, savedTokens } = deferred;
+  return (
+    <details className="section">
+      <summary>
+        <i className="chevron" />
+        <b>{`${count(tools)} deferred`}</b>{" "}
+        <span className="faint">{`${count(tokensOffered)} tokens instead of ${count(tokensOfAll)}: ${count(savedTokens)} saved in each prompt`}</span>
+      </summary>
+      <p className="faint">
+        The model finds them with search_tools.{" "}
+        {active.length === 0 ? "None was found yet." : `Found: ${active.length}.`}
+      </p>
+      <ul className="plain">
+        {groups.map((group) => (
+          <li key={`${group.kind} ${group.name}`}>
+            {printable(group.name)} <small>{count(group.tools)}</small>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Tools({ tools, deferred }: { tools: readonly WhyTool[]; deferred: TurnWhy["deferredTools"] }) {
   return (
     <section>
       <h3>
         Tools <small>{tools.length}</small>
       </h3>
+      {deferred && <Deferred deferred={deferred} />}
       <table className="tools-table">
         <thead>
           <tr>

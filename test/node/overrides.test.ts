@@ -90,6 +90,7 @@ class Settings extends Defaults {
   override workspaceBash: Think["workspaceBash"] = false;
   override waitForMcpConnections: Think["waitForMcpConnections"] = true;
   override maxMcpTools = 1;
+  override toolDiscovery: Think["toolDiscovery"] = { maxActive: 3 };
   override extensionLoader: Think["extensionLoader"] = { get: () => ({ getEntrypoint: () => ({}) }) };
   // Filled by the start, which finds the loader above.
   override extensionManager: Think["extensionManager"] = undefined;

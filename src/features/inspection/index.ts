@@ -3,6 +3,7 @@ export { INSPECTION_VERSION } from "./views.ts";
 export type { StepUsage } from "../../journal/records.ts";
 export type { ModelPrices } from "./cost.ts";
 export type { DecidedApproval } from "../approvals/decided-approvals.ts";
+export type { DeferredToolsExplanation, ToolGroup } from "../../feature/tool-discovery.ts";
 export type { InspectionAccess } from "./inspect-http.ts";
 export type {
   AgentView,

@@ -1,6 +1,6 @@
 // The views of the inspection API, gathered from the agent. Loaded with the first request for one. Only `decide` writes;
 // `tryTurn` calls a model and nothing else.
-import type { UIMessage } from "ai";
+import type { ToolSet, UIMessage } from "ai";
 import { policyDecisions, purposeOf } from "./decisions.ts";
 import { historyWindow } from "./history-window.ts";
 import type { CallPart, InspectionDecision, InspectionSource } from "./inspect-http.ts";
@@ -126,6 +126,7 @@ export class ThinkInspection implements InspectionSource {
         compactions: this.#services.store.getCompactions()
       }),
       tools: whyTools(preview, found, timeline),
+      deferredTools: preview.explanation.deferredTools ?? null,
       policies: policyDecisions(timeline),
       recovery: timeline.attempts.flatMap(({ attempt, decision }) => (decision === null ? [] : [{ attempt, decision }]))
     };
@@ -182,7 +183,7 @@ export class ThinkInspection implements InspectionSource {
       model,
       system: request.system ?? preview.explanation.text,
       messages: await preview.modelMessages(preview.shown),
-      tools: preview.merged.tools,
+      tools: offeredTools(preview),
       results: new RecordedResults(callPartsOf(answer), request.toolResults),
       prices: this.#agent.inspectionPrices(),
       clock,
@@ -220,13 +221,22 @@ function promptMatch(timeline: TurnTimeline, now: string): TurnWhy["prompt"]["ma
   return known === null ? "unknown" : known === now ? "same" : "changed";
 }
 
-function whyTools({ merged }: TurnPreview, { records, history }: FoundTurn, timeline: TurnTimeline): WhyTool[] {
+/** A fork has no steps in which it could be offered more. */
+function offeredTools({ merged, offered }: TurnPreview): ToolSet {
+  return Object.fromEntries(offered.flatMap((name) => (merged.tools[name] ? [[name, merged.tools[name]]] : [])));
+}
+
+function whyTools(
+  { merged, offered: now }: TurnPreview,
+  { records, history }: FoundTurn,
+  timeline: TurnTimeline
+): WhyTool[] {
   const recorded = records.flatMap(({ record }) => (record.type === "model-called" ? record.tools : []));
   const offered = recorded.length > 0 ? recorded : (history?.tools.offered ?? []);
   const calls = timeline.attempts.flatMap(({ steps }) =>
     steps.flatMap((step) => step.calls.map((call) => call.toolName))
   );
-  const names = [...new Set([...Object.keys(merged.tools), ...offered])].sort();
+  const names = [...new Set([...now, ...offered, ...calls])].sort();
   return names.map((name) => {
     const description: unknown = merged.tools[name]?.description;
     return {

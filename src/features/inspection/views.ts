@@ -1,5 +1,6 @@
 // What the inspection API answers, as types: the page of Studio and every other client share them. Types only, and one
 // number. A field may be added to a version; one that is removed or means something else makes a new version.
+import type { DeferredToolsExplanation } from "../../feature/tool-discovery.ts";
 import type { DecidedApproval } from "../approvals/decided-approvals.ts";
 import type {
   AttemptEnded,
@@ -255,7 +256,10 @@ export interface TurnWhy {
     readonly match: "same" | "changed" | "unknown";
   };
   readonly history: HistoryWindow;
+  /** Without those that are deferred and were neither offered nor called. */
   readonly tools: readonly WhyTool[];
+  /** Tools that the model is offered only after it has found them, and what that saves; null: all are offered. */
+  readonly deferredTools: DeferredToolsExplanation | null;
   readonly policies: readonly PolicyDecision[];
   readonly recovery: readonly { readonly attempt: number; readonly decision: string }[];
 }
