@@ -45,6 +45,8 @@ function emptyScene(steps: readonly Step[]): DiscoveryScene {
   };
 }
 
+export const INSPECTION_KEY = "a-key-of-the-operator-0123";
+
 export const scene: DiscoveryScene = emptyScene([]);
 
 const urlOf = (id: string) => `https://${id}.example.com/mcp`;
@@ -109,7 +111,7 @@ function pick(all: ToolSet, isKept: (name: string) => boolean): ToolSet {
 /** A host for the agent, with what is different about it. */
 export function open(steps: readonly Step[], changes: Partial<DiscoveryScene> = {}) {
   Object.assign(scene, emptyScene(steps), changes);
-  return createTestHost({ agents: { Clerk } });
+  return createTestHost({ agents: { Clerk }, env: { EVERTHINK_INSPECTION_KEY: INSPECTION_KEY } });
 }
 
 export type Host = ReturnType<typeof open>;

@@ -7,7 +7,18 @@ import { reply, text, toolCall, type Step } from "../../src/testing/index.ts";
 import { framesOf, sendChat } from "../kit/frames.ts";
 import { storedMessages, user } from "../kit/messages.ts";
 import { systemOf } from "../kit/prompts.ts";
-import { agentOf, key, offered, open, promptJson, scene, someServers, type Host } from "./discovery-kit.ts";
+import type { TurnsView, TurnWhy } from "../../src/features/inspection/index.ts";
+import {
+  agentOf,
+  INSPECTION_KEY,
+  key,
+  offered,
+  open,
+  promptJson,
+  scene,
+  someServers,
+  type Host
+} from "./discovery-kit.ts";
 
 beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => {}));
 
@@ -352,6 +363,40 @@ describe("other ways to narrow tools", () => {
     await host.idle();
     expect(offered()).toEqual(["locate", SEARCH]);
   });
+});
+
+test("an inspector sees what was deferred, what was offered and called, and no list of a hundred others", async () => {
+  const host = open([search("create issue", 2), reply(toolCall(CREATE_ISSUE, {})), done, done], two());
+  await say(host);
+  await say(host);
+  const read = async <View>(path: string): Promise<View> => {
+    const headers = { authorization: `Bearer ${INSPECTION_KEY}` };
+    return (await host.fetch(`/agents/clerk/a/inspect/v1/${path}`, { headers })).json() as Promise<View>;
+  };
+  const { turns } = await read<TurnsView>("turns");
+  const [second, first] = turns;
+  const why = await read<TurnWhy>(`turns/${first?.turnId}/why`);
+  expect(why.prompt.match).toBe("same");
+  expect(why.deferredTools).toMatchObject({ tools: 100, active: [] });
+  expect(why.tools.map(({ name, wasOffered, calls }) => [name, wasOffered, calls])).toEqual([
+    [SEARCH, true, 1],
+    [CREATE_ISSUE, false, 1]
+  ]);
+  const later = await read<TurnWhy>(`turns/${second?.turnId}/why`);
+  expect(later.deferredTools?.active).toContain(CREATE_ISSUE);
+  expect(later.tools.find(({ name }) => name === CREATE_ISSUE)).toMatchObject({ wasOffered: true, layer: "mcp" });
+});
+
+test("a turn that is tried again is offered what it was offered, not a hundred tools", async () => {
+  const host = open([search("create issue", 2), done, reply(text("Again."))], two());
+  await say(host);
+  const headers = { authorization: `Bearer ${INSPECTION_KEY}`, "content-type": "application/json" };
+  const path = "/agents/clerk/a/inspect/v1/";
+  const { turns } = (await (await host.fetch(`${path}turns`, { headers })).json()) as TurnsView;
+  const body = JSON.stringify({ turnId: turns[0]?.turnId });
+  const tried = await host.fetch(`${path}try`, { method: "POST", headers, body });
+  expect(tried.status).toBe(200);
+  expect(offered(2)).toEqual([SEARCH]);
 });
 
 test("explainPrompt says what was deferred and what it saves", async () => {
