@@ -1,7 +1,7 @@
 // Files of the conversation that have an address and that the provider does not fetch by itself: the SDK has them fetched
 // here, from where the agent runs. A client chooses these addresses, so each of them, and each that a redirect names, is
 // checked before it is asked; size and time are bounded. The answer goes to the model, and so to the client.
-import { INSIDE_REASONS, insideOf } from "../util/inside-address.ts";
+import { requestGuarded } from "../util/guarded-request.ts";
 import { errorMessage, ThinkError } from "../util/errors.ts";
 import { modelErrors } from "./errors.ts";
 
@@ -60,33 +60,20 @@ async function download(url: URL, rules: DownloadRules, budget: Budget): Promise
   }
 }
 
-async function request(first: URL, rules: DownloadRules): Promise<Response> {
-  let url = first;
-  for (let redirects = 0; redirects <= MAX_DOWNLOAD_REDIRECTS; redirects += 1) {
-    const refusal = refusalOf(url, first, rules);
-    if (refusal !== undefined) throw modelErrors.FileDownloadError(url.origin, refusal);
-    const response = await fetch(url, {
-      redirect: "manual",
-      signal: rules.signal,
-      headers: { "user-agent": "everthink" }
-    });
-    const location = response.headers.get("location");
-    if (response.ok) return response;
-    await response.body?.cancel();
-    const isRedirect = response.status >= 300 && response.status < 400 && location !== null;
-    if (!isRedirect) throw modelErrors.FileDownloadError(url.origin, `it was answered with ${response.status}`);
-    url = new URL(location, url);
-  }
-  throw modelErrors.FileDownloadError(first.origin, `it was redirected more than ${MAX_DOWNLOAD_REDIRECTS} times`);
-}
-
-/** Why an address is not asked. A public one must not lead inside, whatever is allowed. Pure. */
-function refusalOf(url: URL, first: URL, { allowsPrivateNames }: DownloadRules): string | undefined {
-  if (url.protocol !== "http:" && url.protocol !== "https:") return "it is neither http nor https";
-  const inside = insideOf(url);
-  if (inside === undefined) return undefined;
-  const isAllowed = inside === "name" && allowsPrivateNames && insideOf(first) !== undefined;
-  return isAllowed ? undefined : INSIDE_REASONS[inside];
+async function request(url: URL, { allowsPrivateNames, signal }: DownloadRules): Promise<Response> {
+  const asked = await requestGuarded(
+    url,
+    { signal, headers: { "user-agent": "everthink" } },
+    {
+      fetch,
+      redirects: MAX_DOWNLOAD_REDIRECTS,
+      opens: (inside) => inside === "name" && allowsPrivateNames,
+      refused: ({ origin }, reason) => modelErrors.FileDownloadError(origin, reason)
+    }
+  );
+  if (asked.response.ok) return asked.response;
+  await asked.response.body?.cancel();
+  throw modelErrors.FileDownloadError(asked.url.origin, `it was answered with ${asked.response.status}`);
 }
 
 async function read(response: Response, url: URL, budget: Budget): Promise<Uint8Array> {

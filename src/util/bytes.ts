@@ -45,6 +45,32 @@ export async function readText(
   return text + parts.decode();
 }
 
+/** A body's bytes; undefined when there are more than `limitBytes`. Stops reading there: a sender may never end. */
+export async function readBytes(
+  body: ReadableStream<Uint8Array> | null,
+  limitBytes: number
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  // Leaving the loop cancels the body.
+  for await (const chunk of body ?? []) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > limitBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return joinBytes(chunks, sizeBytes);
+}
+
+export function joinBytes(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(sizeBytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}
+
 /** In pieces: a call takes a limited number of arguments. */
 const BASE64_PIECE = 0x8000;
 

@@ -1,12 +1,11 @@
 // Requests of extensions: https to the hosts they may reach, each redirect checked again, without cookies, bounded.
 import { readText } from "../../util/bytes.ts";
-import { insideOf } from "../../util/inside-address.ts";
+import { isHostIn } from "../../util/address-list.ts";
+import { requestGuarded, type Fetch } from "../../util/guarded-request.ts";
 import { isObject } from "../../util/json.ts";
-import { covers } from "./permissions.ts";
 
 const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
-const REDIRECTS = [301, 302, 303, 307, 308];
 
 export interface GatedResponse {
   readonly status: number;
@@ -18,54 +17,34 @@ export interface GatedResponse {
 export async function gatedFetch(
   hosts: readonly string[],
   [url, init]: readonly unknown[],
-  { fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }
+  { fetch, signal }: { fetch: Fetch; signal: AbortSignal }
 ): Promise<GatedResponse> {
-  const { method = "GET", headers, body } = isObject(init) ? init : {};
-  let request: GatedRequest = {
+  const { method = "GET", headers: given, body } = isObject(init) ? init : {};
+  const headers = new Headers(isObject(given) ? (given as Record<string, string>) : {});
+  headers.delete("Cookie");
+  const first = URL.parse(String(url));
+  if (!first) throw refusedRequest(String(url).slice(0, 100));
+  const request = {
     method: String(method).toUpperCase(),
-    headers: new Headers(isObject(headers) ? (headers as Record<string, string>) : {}),
-    body: typeof body === "string" ? body : null
+    headers,
+    body: typeof body === "string" ? body : null,
+    signal
   };
-  request.headers.delete("Cookie");
-  let target = allowedUrl(hosts, String(url));
-  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    const response = await fetch(target.href, { ...request, redirect: "manual", signal });
-    const location = response.headers.get("Location");
-    if (!REDIRECTS.includes(response.status) || location === null) return await readResponse(response);
-    await response.body?.cancel();
-    const next = allowedUrl(hosts, new URL(location, target).href);
-    request = redirected(request, { status: response.status, isSameOrigin: next.origin === target.origin });
-    target = next;
-  }
-  throw new Error(`More than ${MAX_REDIRECTS} redirects were sent.`);
+  const { response } = await requestGuarded(first, request, {
+    fetch,
+    redirects: MAX_REDIRECTS,
+    refuses: (target) => (isListed(hosts, target) ? undefined : "it is not listed"),
+    refused: ({ host }) => refusedRequest(host)
+  });
+  return await readResponse(response);
 }
 
-interface GatedRequest {
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: string | null;
+function isListed(hosts: readonly string[], { protocol, port, hostname }: URL): boolean {
+  return protocol === "https:" && port === "" && hosts.some((entry) => isHostIn(entry, hostname));
 }
 
-/** What is sent after a redirect: a form is not posted a second time, and credentials of one host are not for another. */
-function redirected(
-  { method, headers: given, body }: GatedRequest,
-  { status, isSameOrigin }: { status: number; isSameOrigin: boolean }
-): GatedRequest {
-  const headers = new Headers(given);
-  if (!isSameOrigin) for (const name of ["Authorization", "Proxy-Authorization"]) headers.delete(name);
-  const isRepeated = status !== 303 && (status >= 307 || method !== "POST");
-  if (isRepeated) return { method, headers, body };
-  headers.delete("Content-Type");
-  return { method: method === "HEAD" ? "HEAD" : "GET", headers, body: null };
-}
-
-function allowedUrl(hosts: readonly string[], text: string): URL {
-  const url = URL.parse(text);
-  const isAllowed = url?.protocol === "https:" && url.port === "" && hosts.some((entry) => covers(entry, url.hostname));
-  // A public name of the list is not asked for what is inside, and a name from inside is not asked even if it is listed.
-  if (!url || !isAllowed || insideOf(url) !== undefined)
-    throw new Error(`This extension may not send a request to ${url?.host ?? text.slice(0, 100)}.`);
-  return url;
+function refusedRequest(host: string): Error {
+  return new Error(`This extension may not send a request to ${host}.`);
 }
 
 async function readResponse(response: Response): Promise<GatedResponse> {

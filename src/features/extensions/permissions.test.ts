@@ -1,6 +1,7 @@
 // Which hosts an entry of an extension's permissions opens.
 import { describe, expect, test } from "vitest";
-import { checkPermissions, covers } from "./permissions.ts";
+import { isHostIn } from "../../util/address-list.ts";
+import { checkPermissions } from "./permissions.ts";
 
 describe("an entry opens the hosts it names and no other", () => {
   test.each([
@@ -16,14 +17,14 @@ describe("an entry opens the hosts it names and no other", () => {
     ["*.example.com", "a.example.com.evil.test", false],
     ["*.example.com", "a.example.org", false]
   ])("%s and %s: %s", (entry, host, isOpen) => {
-    expect(covers(entry, host)).toBe(isOpen);
+    expect(isHostIn(entry, host)).toBe(isOpen);
   });
 });
 
 test("hosts are kept as URLs write them", () => {
   const { network } = checkPermissions("x", { network: ["API.Example.com", "*.CDN.Test"] });
   expect(network).toEqual(["api.example.com", "*.cdn.test"]);
-  expect(covers(network[0] ?? "", new URL("https://Api.EXAMPLE.com/").hostname)).toBe(true);
+  expect(isHostIn(network[0] ?? "", new URL("https://Api.EXAMPLE.com/").hostname)).toBe(true);
 });
 
 test.each([

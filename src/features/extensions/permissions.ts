@@ -1,4 +1,5 @@
 // What an extension may reach: checked when it is loaded, and asked at each of its calls.
+import { isHostIn } from "../../util/address-list.ts";
 import { isObject } from "../../util/json.ts";
 import { ExtensionError } from "./errors.ts";
 
@@ -95,14 +96,8 @@ export function hasHost({ workspace, context, messages, session }: GrantedPermis
 export function beyondCeiling(asked: GrantedPermissions, ceiling: GrantedPermissions): string | undefined {
   const files = WORKSPACE_LEVELS.indexOf(asked.workspace) > WORKSPACE_LEVELS.indexOf(ceiling.workspace);
   if (files) return `workspace access "${asked.workspace}" (at most "${ceiling.workspace}")`;
-  const host = asked.network.find((one) => !ceiling.network.some((allowed) => covers(allowed, one)));
+  const host = asked.network.find((one) => !ceiling.network.some((allowed) => isHostIn(allowed, one)));
   return host === undefined ? undefined : `the host ${host}`;
-}
-
-/** Whether an entry of a list of hosts allows a name. */
-export function covers(entry: string, host: string): boolean {
-  if (entry === host) return true;
-  return entry.startsWith("*.") && host.length > entry.length - 1 && host.endsWith(entry.slice(1));
 }
 
 /** One line per thing that it may do, for a human who decides over it. */

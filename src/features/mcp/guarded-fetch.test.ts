@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { guardedFetch, MAX_ANSWER_BYTES, type Fetch } from "./guarded-fetch.ts";
+import type { Fetch } from "../../util/guarded-request.ts";
+import { guardedFetch, MAX_ANSWER_BYTES } from "./guarded-fetch.ts";
 
 const SERVER = new URL("https://mcp.example.com/");
 

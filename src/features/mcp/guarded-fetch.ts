@@ -1,9 +1,8 @@
 // The only way out to an MCP server and to what it names. Every request passes the URL guard, redirects come back to the
 // caller as responses (the MCP client follows those within one origin, through here again), and answers are bounded.
 import { McpRequestError } from "./errors.ts";
+import type { Fetch } from "../../util/guarded-request.ts";
 import { assertHop, type AddressPolicy } from "./url-guard.ts";
-
-export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** The most bytes of one JSON answer, or of one event of a stream. Past it the request fails. */
 export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;

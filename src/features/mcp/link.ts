@@ -5,7 +5,7 @@ import type { Client, Transport } from "@modelcontextprotocol/client";
 import { isObject, parseJson } from "../../util/json.ts";
 import type { ClientSdk } from "./client-package.ts";
 import { NO_TIMEOUT_MS } from "./connection.ts";
-import type { Fetch } from "./guarded-fetch.ts";
+import type { Fetch } from "../../util/guarded-request.ts";
 import type { Login } from "./login.ts";
 import type { McpServerRecord, StoredSession } from "./server-record.ts";
 

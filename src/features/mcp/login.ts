@@ -7,7 +7,7 @@ import { isObject } from "../../util/json.ts";
 import type { ClientSdk } from "./client-package.ts";
 import { withMethods, type McpOAuthProvider } from "./credentials.ts";
 import { mcpErrors } from "./errors.ts";
-import type { Fetch } from "./guarded-fetch.ts";
+import type { Fetch } from "../../util/guarded-request.ts";
 import type { ProtocolServices } from "./protocol.ts";
 import type { ServerRef } from "./server-store.ts";
 

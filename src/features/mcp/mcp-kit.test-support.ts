@@ -7,7 +7,7 @@ import { openSchema } from "../../host/schema.ts";
 import { openSql } from "../../host/sql.ts";
 import { openProtocol } from "./protocol.ts";
 import type { McpOAuthProvider } from "./credentials.ts";
-import type { Fetch } from "./guarded-fetch.ts";
+import type { Fetch } from "../../util/guarded-request.ts";
 import { McpManager } from "./manager.ts";
 import type { LoadProtocol } from "./protocol.ts";
 import { McpStore } from "./server-store.ts";

@@ -8,7 +8,8 @@ import { ofAddress, StoredCredentials, type McpOAuthProvider } from "./credentia
 import { discover } from "./discover.ts";
 import { mcpErrors } from "./errors.ts";
 import { classifyFailure, isUnknownProtocol, isUnknownTransport, statusOf, type FailureKind } from "./failure.ts";
-import { guardedFetch, type Fetch } from "./guarded-fetch.ts";
+import type { Fetch } from "../../util/guarded-request.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
 import { openLink, type Link, type TransportKind } from "./link.ts";
 import { Login } from "./login.ts";
 import type { Warn } from "./read-catalog.ts";

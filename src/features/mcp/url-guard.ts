@@ -1,7 +1,8 @@
 // Which addresses an agent may be sent to on behalf of an MCP server. Checked before a server is stored and again for
-// every request, redirects and the addresses in a server's OAuth metadata included: those are chosen by the server. What is
-// inside is `insideOf`'s to say; here is what an MCP server may be. Pure.
-import { INSIDE_REASONS, insideOf } from "../../util/inside-address.ts";
+// every request, redirects and the addresses in a server's OAuth metadata included: those are chosen by the server. What no
+// request may reach is `refusalOf`'s to say; here is what of a network an MCP server may be at. Pure.
+import { refusalOf } from "../../util/guarded-request.ts";
+import { insideOf } from "../../util/inside-address.ts";
 import { BlockedUrlError } from "./errors.ts";
 
 export interface AddressPolicy {
@@ -17,10 +18,10 @@ export function parseServerUrl(text: string, policy: AddressPolicy = {}): URL {
   } catch {
     throw new BlockedUrlError("it is not a URL");
   }
-  assertHop(url, url, policy);
   if (url.username !== "" || url.password !== "") {
     throw new BlockedUrlError("it contains a user name or password; use transport.headers");
   }
+  assertHop(url, url, policy);
   return url;
 }
 
@@ -35,12 +36,8 @@ export function normalizeUrl(url: URL): string {
  * must not reach the services of the agent's own machine or network either, which only its operator may name.
  */
 export function assertHop(target: URL, server: URL, { allowsPrivateNames = false }: AddressPolicy = {}): void {
-  if (target.protocol !== "http:" && target.protocol !== "https:") {
-    throw new BlockedUrlError("it is neither http nor https");
-  }
-  const [to, from] = [insideOf(target), insideOf(server)];
-  if (to === undefined) return;
-  if (to === "machine" && from === "machine") return;
-  if (to === "name" && from !== undefined && allowsPrivateNames) return;
-  throw new BlockedUrlError(INSIDE_REASONS[to]);
+  const refusal = refusalOf(target, server, {
+    opens: (inside) => (inside === "machine" ? insideOf(server) === "machine" : inside === "name" && allowsPrivateNames)
+  });
+  if (refusal !== undefined) throw new BlockedUrlError(refusal);
 }

@@ -1,5 +1,6 @@
 // One HTTP call to a provider. An answer that is not a success becomes an error that says what it means for the message:
 // its status, and how long the provider asks to wait.
+import { readBytes } from "../../util/bytes.ts";
 import { insideOf } from "../../util/inside-address.ts";
 import { parseFields, readFields, type Fields } from "./fields.ts";
 
@@ -56,15 +57,9 @@ export async function fetchFile(url: string, headers: Record<string, string>): P
     await response.body?.cancel();
     throw callFailure("A file", { status: response.status || 400, reason: "it could not be read" });
   }
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
-  // Leaving the loop cancels the body.
-  for await (const chunk of response.body as ReadableStream<Uint8Array<ArrayBuffer>>) {
-    size += chunk.byteLength;
-    if (size > MAX_FILE_BYTES) throw callFailure("A file", { status: 413, reason: "it is too large" });
-    chunks.push(chunk);
-  }
-  return new Blob(chunks).arrayBuffer();
+  const bytes = await readBytes(response.body, MAX_FILE_BYTES);
+  if (bytes === undefined) throw callFailure("A file", { status: 413, reason: "it is too large" });
+  return bytes.buffer;
 }
 
 /** Returns the address of a file. Throws unless it is an https address of such a host, or of the origin that the messenger was given. */
