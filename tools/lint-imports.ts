@@ -39,6 +39,8 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   "features/messengers": ["features/approvals", "features/channels", "features/chat-sdk"],
   "features/skills": ["features/workspace"],
   "features/tasks": ["features/schedules", "features/submissions"],
+  // What is too long to show becomes a file, where the agent has files.
+  "features/web": ["features/workspace!"],
   // A workflow's prompts are submissions, of whose ends it is notified.
   "features/workflows": ["features/approvals", "features/submissions", "features/actions!"]
 };

@@ -13,6 +13,7 @@ import { mcpTools, type McpTurnMembers } from "../features/mcp/capability.ts";
 import { skills, type SkillsMembers } from "../features/skills/capability.ts";
 import { submissions, type SubmissionMembers } from "../features/submissions/capability.ts";
 import { scheduledTasks, type ScheduledTaskMembers } from "../features/tasks/capability.ts";
+import { web, type WebMembers } from "../features/web/capability.ts";
 import { workflowPrompts, type WorkflowPromptMembers } from "../features/workflows/prompts.ts";
 import { thinkTakeover } from "../takeover/capability.ts";
 import { workspace, type WorkspaceMembers } from "../features/workspace/capability.ts";
@@ -28,6 +29,7 @@ export const THINK_CAPABILITIES = [
   approvals,
   actions,
   workspace,
+  web,
   mcpTools,
   extensions,
   toolDiscovery,
@@ -48,6 +50,7 @@ export interface ThinkMembers
     ApprovalMembers,
     ActionMembers,
     WorkspaceMembers,
+    WebMembers,
     McpTurnMembers,
     ExtensionMembers,
     ToolDiscoveryMembers,

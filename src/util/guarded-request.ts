@@ -2,6 +2,7 @@
 // checked before it is asked, those of redirects too, and what a caller sends for one origin is not sent to another. What is
 // inside of a network is `insideOf`'s to say; how much of an answer is read is the caller's.
 import { INSIDE_REASONS, insideOf, type Inside } from "./inside-address.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
@@ -50,7 +51,7 @@ export interface RequestRules extends AddressRules {
   /** Past it the request is refused. "manual": a redirect is an answer like any other. */
   readonly redirects: number | "manual";
   /** What the caller refuses beside what is refused everywhere. */
-  readonly refuses?: (url: URL, method: string) => string | undefined;
+  readonly refuses?: (url: URL, method: string) => MaybePromise<string | undefined>;
   readonly resolve?: ResolveName;
   /** Makes the error. */
   readonly refused: (url: URL, reason: string) => Error;
@@ -100,7 +101,7 @@ interface Hop {
 }
 
 async function assertAllowed({ url, from, method }: Hop, rules: RequestRules): Promise<void> {
-  const refusal = refusalOf(url, from, rules) ?? rules.refuses?.(url, method);
+  const refusal = refusalOf(url, from, rules) ?? (await rules.refuses?.(url, method));
   if (refusal !== undefined) throw rules.refused(url, refusal);
   // What is inside was opened, whatever it stands for.
   if (rules.resolve === undefined || !isName(url) || insideOf(url) !== undefined) return;

@@ -74,6 +74,8 @@ class Settings extends Defaults {
   override chatStreamStallTimeoutMs = 1;
   override chatStreamStallIncludesTools = true;
   override maxTurnTokens = 1;
+  override webFetch = true;
+  override webSearch: Think["webSearch"] = () => [];
   override maxAnswerBytes = 1;
   override deliverEmail: Think["deliverEmail"] = async () => {};
   override mcpFetch: Think["mcpFetch"] = async () => new Response();

@@ -4,7 +4,7 @@ import { cutToBytes, byteLength } from "../../../util/bytes.ts";
 import { errorMessage } from "../../../util/errors.ts";
 import { normalizePath } from "../paths.ts";
 import type { BashOperations } from "../tools/operations.ts";
-import { formatSize } from "../tools/format-size.ts";
+import { formatSize } from "../../../util/format-size.ts";
 import { BaseTree } from "./base-tree.ts";
 import type { ShellModule } from "./interpreter.ts";
 import { loadShell } from "./load-shell.ts";

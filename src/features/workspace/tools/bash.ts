@@ -1,7 +1,7 @@
 // `bash`: a script in an interpreter over the workspace. The interpreter is loaded with the first script.
 import { tool, type Tool } from "ai";
 import { runScript, type BashInput, type BashOutput, type BashOptions } from "../bash/run-script.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import type { BashOperations } from "./operations.ts";
 
 export interface BashToolOptions extends BashOptions {

@@ -1,7 +1,7 @@
 // `delete`: a file, a link, or a directory.
 import { tool, type Tool } from "ai";
 import { orFailure, type ToolFailure } from "./failure.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import type { DeleteOperations } from "./operations.ts";
 
 export interface DeleteInput {

@@ -3,7 +3,7 @@ import { tool, type Tool } from "ai";
 import { countLines } from "../../../util/diff.ts";
 import { normalizePath } from "../paths.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import type { EditOperations } from "./operations.ts";
 import { renderDiff, withoutDiff } from "./render-diff.ts";
 import { applyEdit, type EditResult } from "./text-edit.ts";

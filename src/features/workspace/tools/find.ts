@@ -1,7 +1,7 @@
 // `find`: entries by a glob.
 import { tool, type Tool } from "ai";
 import { orFailure, type ToolFailure } from "./failure.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import type { FindOperations } from "./operations.ts";
 
 const MAX_FILES = 200;

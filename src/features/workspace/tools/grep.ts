@@ -6,7 +6,7 @@ import { WorkLimitError } from "../match/automaton.ts";
 import { isTextType, namedType } from "../../../util/media-type.ts";
 import type { FileInfo } from "../store/entries.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import { compileSearch, type FoundLine, findLinesAround, type LineSearch, textOfLine } from "./line-search.ts";
 import type { GrepOperations } from "./operations.ts";
 import { cutLine } from "./read.ts";

@@ -3,9 +3,9 @@ import { tool, type Tool } from "ai";
 import { normalizePath } from "../paths.ts";
 import type { FileInfo } from "../store/entries.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import type { ListOperations } from "./operations.ts";
-import { formatSize } from "./format-size.ts";
+import { formatSize } from "../../../util/format-size.ts";
 
 const DEFAULT_LIMIT = 200;
 const MAX_LIMIT = 1_000;

@@ -6,9 +6,9 @@ import { sha256Hex } from "../../../util/hex.ts";
 import { isImageType, isTextType, mediaTypeOf } from "../../../util/media-type.ts";
 import { nameOf, normalizePath } from "../paths.ts";
 import { readFileFailure, orFailure, type ToolFailure } from "./failure.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import type { ReadOperations } from "./operations.ts";
-import { formatSize } from "./format-size.ts";
+import { formatSize } from "../../../util/format-size.ts";
 
 export const MAX_READ_LINE_CHARS = 2_000;
 export const MAX_LINES = 2_000;

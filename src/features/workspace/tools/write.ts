@@ -4,7 +4,7 @@ import { byteLength } from "../../../util/bytes.ts";
 import { countLines } from "../../../util/diff.ts";
 import { normalizePath, parentOf, ROOT } from "../paths.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
-import { toolInput } from "./input.ts";
+import { toolInput } from "../../../feature/tool-input.ts";
 import type { WriteOperations } from "./operations.ts";
 import { renderDiff, withoutDiff } from "./render-diff.ts";
 
