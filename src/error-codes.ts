@@ -228,6 +228,7 @@ export type ThinkErrorCode =
   | "unknown-turn"
   | "unsupported-sdk"
   | "upgrade-refused"
+  | "web-converter-missing"
   | "web-fetch-failed"
   | "web-search-failed"
   | "web-search-key"

@@ -10,6 +10,13 @@ export const webErrors = errorTable(ThinkError, {
     hint: "The model was given this text as the result of fetch_url. What may be fetched is set with `webFetch`.",
     cause
   }),
+  /** HTML is to be converted, and the package for that is missing. `cause` is why it could not be loaded. */
+  WebConverterMissingError: (cause: unknown) => ({
+    code: "web-converter-missing",
+    message: "HTML cannot be read: the package @mdream/js is not installed.",
+    hint: 'Run `npm install @mdream/js`, or set `as: "raw"` in `webFetch`.',
+    cause
+  }),
   /** The search has no key, or no address. */
   WebSearchKeyError: (provider: string, variable: string) => ({
     code: "web-search-key",

@@ -1,4 +1,5 @@
 // What a page is for the model: text, an image, or a file that it cannot be shown.
+import { ThinkError } from "../../util/errors.ts";
 import { isImageType, isTextContent, mediaTypeOf } from "../../util/media-type.ts";
 import type { FetchedPage } from "./fetch-page.ts";
 import { convertHtml } from "./html.ts";
@@ -17,7 +18,7 @@ export type ReadPage =
 
 const HTML_TYPES: readonly string[] = ["text/html", "application/xhtml+xml"];
 
-/** Never throws for what is in a page; what cannot be read is a file with a note. */
+/** Throws only where a package is missing: what cannot be read is a file with a note. */
 export async function readPage(page: FetchedPage, format: PageFormat, signal: AbortSignal): Promise<ReadPage> {
   const mediaType = mediaTypeOf(page.contentType, page.bytes);
   if (isImageType(mediaType)) return { kind: "image", mediaType };
@@ -33,6 +34,7 @@ export async function readPage(page: FetchedPage, format: PageFormat, signal: Ab
     return { kind: "text", mediaType, text: converted.text, ...title };
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ThinkError) throw error;
     console.warn("A page could not be converted.", error);
     return { kind: "text", mediaType, text, note: "shown as HTML: it could not be converted" };
   }
