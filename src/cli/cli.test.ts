@@ -82,6 +82,7 @@ describe("inspect", () => {
   });
 
   test("warns about a place without an agent, and about a folder that holds none", async () => {
+    put({ "wrangler.jsonc": "{}" });
     const empty = await run("inspect");
     expect(empty).toMatchObject({
       code: 0,
@@ -101,6 +102,20 @@ describe("inspect", () => {
     expect(json["wranglerConfig"]).toMatchObject({ path: "wrangler.jsonc", parsed: null, error: expect.any(String) });
     expect(json["diagnostics"]).toMatchObject([{ code: "unreadable-worker-config", severity: "warning" }]);
   });
+});
+
+describe("outside of a project", () => {
+  test.each(["inspect", "types", "config", "eject", "doctor", "deploy"])(
+    "%s says so, and writes nothing",
+    async (name) => {
+      put({ "package.json": "{}" });
+      await expect(run(name)).rejects.toMatchObject({
+        message: expect.stringContaining("is no everthink project"),
+        hint: expect.stringContaining("everthink init")
+      });
+      expect(listing()).toEqual(["package.json"]);
+    }
+  );
 });
 
 describe("types", () => {

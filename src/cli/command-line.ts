@@ -33,6 +33,8 @@ export interface CommandDefinition {
   readonly summary: string;
   /** Paragraphs of the help text. */
   readonly description: readonly string[];
+  /** What is typed after `npx everthink`, the most usual first. */
+  readonly examples: readonly string[];
   readonly arguments?: readonly ArgumentDefinition[];
   readonly options: OptionTable;
   /** Options of a special case, under a title of their own. */

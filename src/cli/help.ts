@@ -42,6 +42,7 @@ export function helpOf(command: CommandDefinition): string {
   return [
     usageOf(command),
     ...command.description.map((paragraph) => wrap(paragraph, "").join("\n")),
+    ["Examples", ...command.examples.map((example) => `${INDENT}npx everthink ${example}`)].join("\n"),
     ...filled.map(({ title, rows }) => [...(title === undefined ? [] : [title]), ...listed(rows, width)].join("\n"))
   ].join("\n\n");
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { WRANGLER_FILES } from "../framework/config/read-wrangler.ts";
 import type { ModuleParser } from "../framework/manifest/module-exports.ts";
 import { createThinkProject, type ThinkProject, type ThinkProjectOptions } from "../framework/project/project.ts";
 import { CommandError, type CliContext } from "./cli-context.ts";
@@ -14,6 +15,16 @@ export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
   return root;
 }
 
+/** Elsewhere a command would say that nothing is wrong with nothing. */
+function requireProject(root: string): void {
+  const isProject = existsSync(join(root, "agents")) || WRANGLER_FILES.some((name) => existsSync(join(root, name)));
+  if (isProject || usesPlugin(root)) return;
+  throw new CommandError(
+    `${root} is no everthink project: it has neither agents/ nor a Wrangler file.`,
+    "Go to the project's folder, name it with --root, or make one: everthink init"
+  );
+}
+
 /** What only a command that judges the configuration is given. */
 export type ProjectView = Partial<Pick<ThinkProjectOptions, "environment" | "allowNonVirtualMain">>;
 
@@ -23,6 +34,7 @@ export async function loadProject(
   view: ProjectView = {}
 ): Promise<ThinkProject> {
   const root = rootOf(parsed, context);
+  requireProject(root);
   const parse = await loadParser(root);
   const routePrefix = routePrefixOf(parsed, root);
   return createThinkProject({

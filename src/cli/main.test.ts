@@ -1,5 +1,5 @@
 // The command line as a whole: every command is found, explained and refused in one way.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { CommandError, CommandUsageError } from "./cli-context.ts";
 import { testContext } from "./cli.test-support.ts";
 import { closest } from "./closest.ts";
-import { allOptions, parseCommandLine } from "./command-line.ts";
+import { allOptions, parseCommandLine, splitPassedOn } from "./command-line.ts";
 import { setWebhookArguments } from "./commands/set-webhook.ts";
 import { skillsBuildArguments } from "./commands/skills.ts";
 import { dispatch, reportFailure, silenceSqliteNotice } from "./main.ts";
@@ -19,6 +19,8 @@ import { SKILLS_BUILD } from "./table/project-commands.ts";
 import { SET_WEBHOOK } from "./table/server-commands.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "everthink-main-"));
+// A project without an agent.
+mkdirSync(join(folder, "agents"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function io() {
@@ -65,6 +67,14 @@ describe("help", () => {
       }
       for (const [exit, meaning] of Object.entries(command.exitCodes)) {
         expect(output.replaceAll(/\s+/g, " ")).toContain(` ${exit} ${meaning}`);
+      }
+      // Every example is one that the command understands.
+      expect(command.examples.length).toBeGreaterThan(0);
+      for (const example of command.examples) {
+        expect(output).toContain(`\n  npx everthink ${example}\n`);
+        const typed = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+        expect(typed.slice(0, words.length)).toEqual(words);
+        expect(() => parseCommandLine(splitPassedOn(typed.slice(words.length), command).own, command)).not.toThrow();
       }
       expect(Object.keys(command.exitCodes).slice(0, 2)).toEqual(["0", "1"]);
       for (const line of output.split("\n")) expect(line.length).toBeLessThanOrEqual(120);

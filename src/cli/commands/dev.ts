@@ -36,7 +36,7 @@ export async function runDev(parsed: ParsedArguments, context: CliContext): Prom
   return context.signal.aborted ? 0 : (code ?? 1);
 }
 
-function viteProgram(root: string): string {
+export function viteProgram(root: string): string {
   try {
     const manifest = createRequire(join(root, "package.json")).resolve("vite/package.json");
     return join(dirname(manifest), "bin", "vite.js");

@@ -14,6 +14,11 @@ const chat: CommandDefinition = {
       "the prompt leaves; the conversation stays with the agent.",
     "Without a terminal it sends one message (--message, or standard input), prints the answer and ends."
   ],
+  examples: [
+    "chat assistant ada",
+    'chat assistant ada --message "Hello"',
+    "chat assistant ada --url https://app.example.com --token …"
+  ],
   arguments: [AGENT, INSTANCE],
   options: {
     message: { value: "text", short: "m", text: "sends this, prints the answer and ends" },
@@ -35,6 +40,7 @@ const state: CommandDefinition = {
   description: [
     "Prints an agent's identity, its state and its last messages. It sends nothing, so the agent stays as it is."
   ],
+  examples: ["state assistant ada", "state assistant ada --limit 0 --json"],
   arguments: [AGENT, INSTANCE],
   options: {
     limit: { value: "n", text: "10; messages shown" },
@@ -51,6 +57,12 @@ const approve: CommandDefinition = {
   description: [
     "Approves a call that waits, by its call id or execution id. Without an id it lists what waits.",
     "With --all it lists what waits over all agents of the project, sub-agents included, and takes an id without an agent."
+  ],
+  examples: [
+    "approve --all",
+    "approve assistant --instance ada",
+    "approve assistant call-bcb81aff --instance ada",
+    "approve assistant call-bcb81aff --reject --reason late"
   ],
   arguments: [
     { name: "agent", text: `${AGENT_TEXT}; none with --all` },
@@ -84,6 +96,7 @@ const chaos: CommandDefinition = {
     "The scenario is a module whose default export is what chaos() of everthink/testing takes: " +
       "{ agent, conversation, effects }."
   ],
+  examples: ["chaos", "chaos --points 4 --modes after-write,inside-await"],
   arguments: [{ name: "scenario", text: "test/chaos.ts" }],
   options: {
     points: { value: "n", text: "40 per disturbance; 0 for all there are" },

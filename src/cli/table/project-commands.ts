@@ -9,6 +9,11 @@ const init: CommandDefinition = {
     "Makes a project from a starter, or adds an agent to the project in the current folder (one with a package.json). " +
       "Files that exist are never overwritten."
   ],
+  examples: [
+    "init shop --template customer-support",
+    "init shop --model anthropic --key-var ANTHROPIC_API_KEY",
+    "init --dry-run"
+  ],
   arguments: [{ name: "directory", text: "where; asked for in a terminal. Relative, and empty or not there yet" }],
   options: {
     template: {
@@ -52,6 +57,7 @@ const dev: CommandDefinition = {
     "Runs the project with Vite: agents, Worker and page, reloaded as you edit. A new file below agents/ is taken up at " +
       "once. Press s and Enter for Studio, which looks inside the running agents."
   ],
+  examples: ["dev", "dev --port 8080 -- --open"],
   options: {
     port: {
       value: "number",
@@ -72,6 +78,7 @@ const inspect: CommandDefinition = {
   name: "inspect",
   summary: "shows the agents of a project, and what is wrong with it",
   description: ["Shows the agents of a project, their routes and objects, and everything that is wrong."],
+  examples: ["inspect", "inspect --json"],
   options: {
     ...PROJECT_OPTIONS,
     json: { text: "{ root, manifest, workerConfig, diagnostics, wranglerConfig }" },
@@ -86,6 +93,7 @@ const types: CommandDefinition = {
   name: "types",
   summary: "writes everthink.d.ts, or checks whether it is current",
   description: ["Writes everthink.d.ts: the virtual modules, and the project's objects in Cloudflare.Env."],
+  examples: ["types", "types --check"],
   options: {
     check: { text: "writes nothing; fails if a file would change" },
     "dry-run": { text: "writes nothing; says what would be written" },
@@ -112,6 +120,7 @@ const config: CommandDefinition = {
       '"wrangler deploy" without Vite needs the written form; a vite.config.ts with ' +
       "cloudflare({ config: thinkWorkerConfig() }) does not."
   ],
+  examples: ["config", "config --write"],
   options: { write: { text: "writes the file" }, ...PROJECT_OPTIONS },
   exitCodes: { 0: "printed, written, or nothing was missing", 1: "the Wrangler file cannot be read, or is TOML" },
   load: async () => (await import("../commands/config.ts")).runConfig
@@ -124,6 +133,7 @@ const eject: CommandDefinition = {
     "Prints the code that everthink generates from agents/. With a file it is written there, to be the Worker's main " +
       'module without the plugin: set "main" in the Wrangler file to it, and run everthink config --write.'
   ],
+  examples: ["eject", "eject src/worker.ts"],
   arguments: [
     { name: "file", text: "of the project, and not there yet; prints the code of a src/worker.ts without it" }
   ],
@@ -138,6 +148,42 @@ const eject: CommandDefinition = {
   load: async () => (await import("../commands/eject.ts")).runEject
 };
 
+const doctor: CommandDefinition = {
+  name: "doctor",
+  summary: "finds what is wrong with a project, each with its mend",
+  description: [
+    "Looks at what is installed, agents and configuration, generated types, who may enter, .dev.vars and secrets in Git, and " +
+      "asks the provider of the model once whether it takes the key. It changes nothing."
+  ],
+  examples: ["doctor", "doctor --offline --json"],
+  options: {
+    offline: { text: "asks no provider" },
+    json: { text: "[{ level, text, mend? }]; level is error, warning or ok" },
+    ...PROJECT_OPTIONS
+  },
+  exitCodes: { 0: "no finding is an error", 1: "at least one is, or this is no project" },
+  load: async () => (await import("../commands/doctor.ts")).runDoctor
+};
+
+const deploy: CommandDefinition = {
+  name: "deploy",
+  summary: "checks, builds and deploys the project to Cloudflare, and prints its address",
+  description: [
+    "Checks the project as everthink doctor does, builds it with Vite, deploys it with the project's Wrangler, and prints the " +
+      "address. An error that a check finds stops it before anything is built."
+  ],
+  examples: ["deploy", "deploy --dry-run", "deploy --secrets --env staging"],
+  options: {
+    "dry-run": { text: "builds, and uploads nothing; needs no login and no network" },
+    secrets: { text: "sets the variables of .dev.vars as secrets of the Worker; without it they stay here" },
+    env: { value: "name", text: "an environment of the Wrangler file" },
+    ...PROJECT_OPTIONS
+  },
+  passesFlagsTo: "wrangler deploy",
+  exitCodes: { 0: "deployed, or with --dry-run built", 1: "a check found an error, or Vite or Wrangler failed" },
+  load: async () => (await import("../commands/deploy.ts")).runDeploy
+};
+
 const user: CommandDefinition = {
   name: "user",
   summary: "lets a person log in to an app with createLogin()",
@@ -145,6 +191,7 @@ const user: CommandDefinition = {
     "Asks for a password, and prints what LOGIN_USERS and SESSION_SECRET must be: the hashed passwords of all who may log " +
       "in, and what sessions are signed with. Those that .dev.vars names stay; a person who is there gets a new password."
   ],
+  examples: ["user ada@example.com --write", "user ada@example.com --password-var PASSWORD --json"],
   arguments: [{ name: "e-mail", isRequired: true, text: "who; it is the name of the person's agent, too" }],
   options: {
     write: { text: "writes both into .dev.vars, and does not print them" },
@@ -163,6 +210,7 @@ const migrate: CommandDefinition = {
     "Moves a project from @cloudflare/think and agents to everthink. Without --write nothing is changed: it shows the " +
       "difference, what has no counterpart, and what would become of local data."
   ],
+  examples: ["migrate", "migrate shop --write"],
   arguments: [{ name: "folder", text: "the project; the current folder without it" }],
   options: {
     write: { text: "makes the changes" },
@@ -187,6 +235,7 @@ export const SKILLS_BUILD: CommandDefinition = {
   name: "skills build",
   summary: "a folder of skills as a module, for builds without Vite",
   description: ["Writes a module whose default export is a source of the skills in a folder, for builds without Vite."],
+  examples: ["skills build", "skills build agents/assistant/skills --out skills.ts"],
   arguments: [{ name: "folder", text: "skills" }],
   options: { out: { value: "file", text: "<folder>.generated.ts; a .ts or .js file" } },
   exitCodes: { 0: "written; a skill that is broken is named and left out", 1: "there is no such folder" },
@@ -200,6 +249,8 @@ export const PROJECT_COMMANDS: readonly CommandDefinition[] = [
   types,
   config,
   eject,
+  doctor,
+  deploy,
   user,
   SKILLS_BUILD,
   migrate

@@ -9,6 +9,7 @@ export const SERVE: CommandDefinition = {
     "Runs a built Worker on this machine, with its data in a folder, and keeps it running.",
     "GET /__think/health answers 200 as long as the Worker answers. SIGTERM and Ctrl-C stop; twice, at once."
   ],
+  examples: ["serve", "serve --port 8080 --data /srv/shop --var OPENAI_API_KEY", "serve worker.js --objects Assistant"],
   arguments: [
     {
       name: "build",
@@ -82,6 +83,7 @@ export const STUDIO: CommandDefinition = {
   description: [
     "Opens a page on this machine that looks inside a running agent. The app must let it: EVERTHINK_INSPECTION_KEY."
   ],
+  examples: ["studio", "studio assistant ada --write", "studio --url https://app.example.com"],
   arguments: [
     { name: "agent", text: "id, class or binding of an agent; those of the project are offered without it" },
     {
@@ -109,6 +111,9 @@ export const SET_WEBHOOK: CommandDefinition = {
   name: "messenger telegram set-webhook",
   summary: "registers the address to which Telegram sends a bot's messages",
   description: ["Tells Telegram where the bot's messages go. Token and secret are read from the environment."],
+  examples: [
+    "messenger telegram set-webhook https://app.example.com/agents/assistant/main/messengers/telegram/webhook"
+  ],
   arguments: [{ name: "url", isRequired: true, text: "the https address of the agent's webhook" }],
   options: {
     "token-var": { value: "NAME", text: "TELEGRAM_BOT_TOKEN" },
