@@ -1,6 +1,6 @@
 // The `cf_agent_*` protocol on the client: text from the server becomes one typed frame or none, and the client's
 // commands become text. The only module with the names of the wire. Never throws.
-import { readRetry, type AwaitedRetry } from "./retry.ts";
+import { readAwaitedRetry, type AwaitedRetry } from "./retry.ts";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isChunk } from "../model/message-fold.ts";
 import { isObject, parseJson } from "../util/json.ts";
@@ -120,7 +120,7 @@ const CHAT = new Map<string, (frame: Fields) => ConversationFrame | undefined>([
   [
     "cf_agent_chat_retry",
     ({ id, retry: sent }) => {
-      const retry = readRetry(sent);
+      const retry = readAwaitedRetry(sent);
       return typeof id === "string" && retry ? { type: "retry", requestId: id, retry } : undefined;
     }
   ],

@@ -37,7 +37,7 @@ export function describeRetry({ reason, attempt, of, at }: AwaitedRetry, now = D
 }
 
 /** Undefined: there is none, or not one that this version knows. */
-export function readRetry(sent: unknown): AwaitedRetry | undefined {
+export function readAwaitedRetry(sent: unknown): AwaitedRetry | undefined {
   if (!isObject(sent)) return undefined;
   const { reason, attempt, of, at } = sent;
   if (typeof reason !== "string" || !Object.hasOwn(REASONS, reason)) return undefined;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as fc from "fast-check";
 import { z } from "zod";
 import { listOrDecide } from "../../src/cli/commands/approve.ts";
-import { readTime, ruleNow, withEscalation } from "../../src/features/approvals/escalation.ts";
+import { readEscalationTime, ruleNow, withEscalation } from "../../src/features/approvals/escalation.ts";
 import { readWaitingRows } from "../../src/features/approvals/waiting-rows.ts";
 import type { Question } from "../../src/feature/approval-contract.ts";
 import { action, type ActionSet, type ApproversRule } from "../../src/index.ts";
@@ -214,7 +214,7 @@ async function approveAsBoss(host: Host): Promise<void> {
 }
 
 test("times are read as they are meant, and nothing else is a time", () => {
-  expect(["1 minute", "30 minutes", "4 hours", "1 hour", "2 days"].map(readTime)).toEqual(
+  expect(["1 minute", "30 minutes", "4 hours", "1 hour", "2 days"].map(readEscalationTime)).toEqual(
     [1, 30, 240, 60, 2880].map((minutes) => minutes * 60_000)
   );
   for (const wrong of [
@@ -230,7 +230,7 @@ test("times are read as they are meant, and nothing else is a time", () => {
     4,
     null
   ])
-    expect(readTime(wrong)).toBeUndefined();
+    expect(readEscalationTime(wrong)).toBeUndefined();
 });
 
 test("at no time does anyone decide whom neither list names, and from the time on both lists do", () => {

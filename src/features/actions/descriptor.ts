@@ -9,7 +9,7 @@ import type {
   EscalationRule,
   ReplyAttachment
 } from "../../feature/approval-contract.ts";
-import { readTime } from "../approvals/escalation.ts";
+import { readEscalationTime } from "../approvals/escalation.ts";
 import type { CarriesFeature } from "../../feature/feature.ts";
 import type { Think } from "../../think/think.ts";
 import { definitionErrors } from "./errors.ts";
@@ -179,7 +179,7 @@ function isRule(rule: unknown): boolean {
   const { after, to, required: requiredThen = required } = escalate as Unknown<EscalationRule>;
   const all = isTextList(from) && isTextList(to) ? [...from, ...to] : undefined;
   const isGroup = to !== undefined && isPeople(to) && (to as { readonly length: number }).length > 0;
-  return readTime(after) !== undefined && isGroup && isEnough(all, requiredThen);
+  return readEscalationTime(after) !== undefined && isGroup && isEnough(all, requiredThen);
 }
 
 type Unknown<Rule> = { readonly [Key in keyof Rule]?: unknown };

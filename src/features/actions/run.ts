@@ -10,7 +10,7 @@ import type { Effects } from "./effect.ts";
 import { errorEnvelope, isRefusal, actionErrors } from "./errors.ts";
 import { hashedInput } from "./json-copy.ts";
 import type { Parked } from "./parked.ts";
-import { readTime } from "../approvals/escalation.ts";
+import { readEscalationTime } from "../approvals/escalation.ts";
 import { ledgerKey, needsHuman, requiredPermissions, type AskedCall } from "./policies.ts";
 import type { ActionMembers } from "./capability.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
@@ -77,7 +77,7 @@ async function attempt(ports: RunPorts, call: IncomingCall): Promise<unknown> {
   if (action.kind !== "server" && approval?.approved !== true && (await needsHuman(asked))) {
     if (action.kind === "approval-gated") throw actionErrors.ActionNotApprovedError(name);
     const descriptor = describeApproval(call, permissions);
-    const escalateAfterMs = readTime(action.config.approvals?.escalate?.after);
+    const escalateAfterMs = readEscalationTime(action.config.approvals?.escalate?.after);
     const paused = ports.parked.park({ turn, descriptor, grant, escalateAfterMs });
     call.onParked(descriptor);
     return paused;

@@ -22,7 +22,7 @@ import { approvalsResponse } from "./approvals-http.ts";
 import { approverOf, surfaceOf } from "./approver.ts";
 import type { ApprovalMembers } from "./capability.ts";
 import { ChatQuestions, chatQuestion, isOfOtherQuestion } from "./chat-questions.ts";
-import { Deciding, withoutSameInput, type Outcome } from "./deciding.ts";
+import { Deciding, withoutSameInput, type AnswerResult } from "./deciding.ts";
 import { DECISION_TABLES, describeDecision, isSameDecision } from "./decision-log.ts";
 
 export class Approvals implements Feature {
@@ -131,7 +131,7 @@ export class Approvals implements Feature {
       },
       decision
     );
-    return whenDone(outcome, (result: Outcome) => {
+    return whenDone(outcome, (result: AnswerResult) => {
       if (result.is !== "refused") return answered;
       return { changed: false, refused: result.error, message };
     });

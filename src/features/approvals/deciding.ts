@@ -23,7 +23,7 @@ import { isAmong, ruleNow, withEscalation } from "./escalation.ts";
 import { DecisionLog, describeDecision, isSameDecision, type RecordedDecision } from "./decision-log.ts";
 
 /** What a decision came to. */
-export type Outcome =
+export type AnswerResult =
   | { readonly is: "taken"; readonly decision: Decision }
   /** More people must approve. */
   | { readonly is: "counted"; readonly votes: ApprovalVotes }
@@ -96,26 +96,29 @@ export class Deciding {
   }
 
   /** What comes at once is decided at once. */
-  answer(asked: Asked, given: Decision): MaybePromise<Outcome> {
+  answer(asked: Asked, given: Decision): MaybePromise<AnswerResult> {
     const { question, isWaiting } = asked;
     const decision = withoutSameInput(question, given);
     // What was decided may have run with another input than the one that was asked about.
     const hash = (isWaiting ? undefined : this.#first(question)?.inputHash) ?? question.inputHash;
     if (decision.inputHash !== undefined && decision.inputHash !== hash) return refused("not-open", OTHER_INPUT);
-    return whenDone(isWaiting ? checkedDecision(asked, decision) : ok(decision), (checked): MaybePromise<Outcome> => {
-      if (!checked.ok) return checked.error;
-      return whenDone(this.#refusal(question, checked.value), (refusal): MaybePromise<Outcome> => {
-        if (refusal !== undefined) return refused("not-allowed", refusal);
-        if (!isWaiting) return this.#decidedBefore(question, decision);
-        const outside = asked.rule && ruleRefusal(asked.rule, decision);
-        if (outside !== undefined) return refused("not-allowed", outside);
-        return whenDone(asked.idle?.(), () => this.#take(asked, checked.value, decision));
-      });
-    });
+    return whenDone(
+      isWaiting ? checkedDecision(asked, decision) : ok(decision),
+      (checked): MaybePromise<AnswerResult> => {
+        if (!checked.ok) return checked.error;
+        return whenDone(this.#refusal(question, checked.value), (refusal): MaybePromise<AnswerResult> => {
+          if (refusal !== undefined) return refused("not-allowed", refusal);
+          if (!isWaiting) return this.#decidedBefore(question, decision);
+          const outside = asked.rule && ruleRefusal(asked.rule, decision);
+          if (outside !== undefined) return refused("not-allowed", outside);
+          return whenDone(asked.idle?.(), () => this.#take(asked, checked.value, decision));
+        });
+      }
+    );
   }
 
   /** `given`: with the input as it was sent, which is what a repetition sends. */
-  #take({ question, take, rule, isOpen }: Asked, decision: Decision, given: Decision): Outcome {
+  #take({ question, take, rule, isOpen }: Asked, decision: Decision, given: Decision): AnswerResult {
     if (rule && decision.isApproved) {
       const votes = this.#vote(question, { rule, isOpen: isOpen?.() ?? true }, given);
       if (votes) return { is: "counted", votes };
@@ -147,7 +150,7 @@ export class Deciding {
     return required > 1 ? { ...asked, votes: { required, by: this.log.votes(question) } } : asked;
   }
 
-  #decidedBefore(question: Question, again: Decision): Outcome {
+  #decidedBefore(question: Question, again: Decision): AnswerResult {
     const first = this.#first(question);
     if (first && isSameDecision(first, again)) return { is: "repeated" };
     const error = first ? `Nothing was done: ${NOT_PENDING}: ${describeDecision(first)}.` : unknownText(again);
@@ -199,7 +202,7 @@ function unknownText({ inputHash }: Decision): string {
 /** The output of a decision that changed nothing. */
 export function errorOutput(
   { executionId, source, descriptor }: Question,
-  { error, issues }: Pick<Extract<Outcome, { is: "refused" }>, "error" | "issues">
+  { error, issues }: Pick<Extract<AnswerResult, { is: "refused" }>, "error" | "issues">
 ): ActionOutput {
   const { action } = descriptor;
   const { code, message, reason } = error;
@@ -208,7 +211,7 @@ export function errorOutput(
   return { status: "error", executionId, ...(source === "action" && { action }), error: message, ...named };
 }
 
-function refused(reason: AnswerRefusal, message?: string): Extract<Outcome, { is: "refused" }> {
+function refused(reason: AnswerRefusal, message?: string): Extract<AnswerResult, { is: "refused" }> {
   return { is: "refused", error: new ToolAnswerError(reason, message) };
 }
 
@@ -235,7 +238,7 @@ export function withoutSameInput({ descriptor, source }: Question, decision: Dec
 }
 
 /** The decision with what the schema made of its input. */
-function checkedDecision({ checkInput }: Asked, decision: Decision): MaybePromise<Result<Decision, Outcome>> {
+function checkedDecision({ checkInput }: Asked, decision: Decision): MaybePromise<Result<Decision, AnswerResult>> {
   const { input } = decision;
   if (input === undefined) return ok(decision);
   if (!checkInput) return err(refused("fixed-input"));
@@ -248,7 +251,7 @@ function checkedDecision({ checkInput }: Asked, decision: Decision): MaybePromis
   );
 }
 
-function badInput(error: unknown): Outcome {
+function badInput(error: unknown): AnswerResult {
   const issues = issuesIn(error);
   const text = issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`));
   const message = `Nothing was done: the changed input is not valid: ${text.join("; ")}`;

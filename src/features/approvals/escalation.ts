@@ -7,7 +7,7 @@ const MAX_MS = 366 * UNIT_MS.day;
 const TIME = /^([1-9]\d{0,8}) (minute|hour|day)s?$/;
 
 /** Reads "4 hours". Undefined: it is no such text, or longer than a year. */
-export function readTime(text: unknown): number | undefined {
+export function readEscalationTime(text: unknown): number | undefined {
   const [, count, unit] = typeof text === "string" ? (TIME.exec(text) ?? []) : [];
   // The expression has no other units.
   const ms = Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];

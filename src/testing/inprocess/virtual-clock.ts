@@ -5,7 +5,7 @@ export interface Owner {
   readonly alive: boolean;
 }
 
-export interface Timer {
+export interface VirtualTimer {
   readonly at: number;
   readonly owner: Owner;
   run(): void;
@@ -13,7 +13,7 @@ export interface Timer {
 
 export class VirtualClock {
   #now: number;
-  #timers: Timer[] = [];
+  #timers: VirtualTimer[] = [];
 
   constructor(now: number) {
     this.#now = now;
@@ -23,19 +23,19 @@ export class VirtualClock {
     return this.#now;
   }
 
-  add(timer: Timer): void {
+  add(timer: VirtualTimer): void {
     // Kept sorted; equal times stay in order of creation.
     const index = this.#timers.findIndex((other) => other.at > timer.at);
     this.#timers.splice(index === -1 ? this.#timers.length : index, 0, timer);
   }
 
-  remove(timer: Timer): void {
+  remove(timer: VirtualTimer): void {
     const index = this.#timers.indexOf(timer);
     if (index !== -1) this.#timers.splice(index, 1);
   }
 
   /** Moves to the next timer due until `limit`, and hands it out. */
-  takeNext(limit: number): Timer | undefined {
+  takeNext(limit: number): VirtualTimer | undefined {
     const next = this.#timers[0];
     if (next === undefined || next.at > limit) return undefined;
     this.#timers.shift();
