@@ -18,7 +18,7 @@ export interface Decided {
   readonly isRepeated: boolean;
 }
 
-export interface SentDecision {
+interface SentDecision {
   readonly executionId: string;
   readonly question: AskedQuestion;
   readonly isApproved: boolean;

@@ -69,7 +69,7 @@ export interface CalledTool {
   readonly failed: number;
 }
 
-export interface Decider {
+interface Decider {
   readonly callId: string;
   readonly decidedBy: string;
 }

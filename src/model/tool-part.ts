@@ -12,7 +12,7 @@ export type ToolPartState =
   | "output-error"
   | "output-denied";
 
-export interface ToolApproval {
+interface ToolApproval {
   readonly id: string;
   readonly approved?: boolean;
   readonly reason?: string;

@@ -40,7 +40,8 @@ async function decide(
   const text = await readText(request.body, MAX_BODY_BYTES);
   if (text === undefined)
     return jsonResponse({ error: `Nothing was decided: the body has more than ${MAX_BODY_BYTES} bytes.` }, 413);
-  const decision = readDecision(text);
+  const body = parseJson(text);
+  const decision = body.ok ? readDecision(body.value) : undefined;
   if (!decision) {
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
     return jsonResponse({ error }, 400);
@@ -50,10 +51,10 @@ async function decide(
   return jsonResponse({ output: outcome ?? null }, isRefused ? 409 : 200);
 }
 
-function readDecision(text: string): Decision | undefined {
-  const parsed = parseJson(text);
-  if (!parsed.ok || !isObject(parsed.value)) return undefined;
-  const { decision, reason, inputHash, seq, by, input } = parsed.value;
+/** Undefined: it is none. */
+export function readDecision(sent: unknown): Decision | undefined {
+  if (!isObject(sent)) return undefined;
+  const { decision, reason, inputHash, seq, by, input } = sent;
   if (decision !== "approve" && decision !== "reject") return undefined;
   return {
     isApproved: decision === "approve",

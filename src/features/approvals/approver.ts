@@ -21,12 +21,12 @@ export interface ApprovalCaller {
   readonly request: Request | undefined;
 }
 
-export interface ApproverPolicy {
+interface ApproverPolicy {
   identifyApprover(caller: ApprovalCaller): string | undefined;
 }
 
 /** What `authorizeApproval` is given of the decider. */
-export interface ShownApprover {
+interface ShownApprover {
   /** As far as it is verified: a comparison with it cannot be passed by what a client sends. */
   readonly by: string | null;
   readonly approver: Approver | null;

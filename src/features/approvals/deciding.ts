@@ -53,7 +53,7 @@ export interface Asked {
 }
 
 /** The agent whose questions are decided, as far as it is used. */
-export interface DecidingHost {
+interface DecidingHost {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly agent: object;

@@ -2,6 +2,8 @@
 //   GET  agent, conversations, turns?before=&limit=, turns/<id>, turns/<id>/why, inbox, inbox/<id>?from=, state, file?path=
 //   GET  turns/<id>/calls/<call id>?part=input|output&from=   more of a long input or output
 //   POST decide, try
+import type { Decision } from "../../feature/approval-contract.ts";
+import { readDecision } from "../approvals/approvals-http.ts";
 import { readText } from "../../util/bytes.ts";
 import { readCount } from "../../util/counts.ts";
 import { decodePercent } from "../../util/decode-percent.ts";
@@ -28,17 +30,6 @@ const MAX_TURNS = 100;
 /** What a request wants to do. "decide" changes the agent; "try" calls a model, which costs money. */
 export type InspectionAccess = "read" | "decide" | "try";
 
-export interface InspectionDecision {
-  readonly id: string;
-  readonly isApproved: boolean;
-  readonly reason?: string;
-  readonly by?: string;
-  readonly inputHash?: string;
-  readonly seq?: number;
-  /** What the call is to run with in place of the input that was asked about. */
-  readonly input?: unknown;
-}
-
 export interface CallPart {
   readonly callId: string;
   readonly part: "input" | "output";
@@ -59,7 +50,7 @@ export interface InspectionSource {
   state(): Promise<StateView>;
   file(path: string): Promise<FileView | undefined>;
   /** A sentence when it was refused. */
-  decide(decision: InspectionDecision): Promise<{ readonly refused?: string }>;
+  decide(id: string, decision: Decision): Promise<{ readonly refused?: string }>;
   tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined>;
 }
 
@@ -125,19 +116,11 @@ async function change(request: Request, path: string, source: InspectionSource):
 }
 
 async function decide(body: Record<string, unknown>, source: InspectionSource): Promise<Response> {
-  const { id, decision, reason, by, inputHash, seq, input } = body;
-  if (typeof id !== "string" || (decision !== "approve" && decision !== "reject")) {
+  const { id } = body;
+  const decision = readDecision(body);
+  if (typeof id !== "string" || !decision)
     return json({ error: 'Send { "id": "…", "decision": "approve" | "reject" }.' }, 400);
-  }
-  const { refused } = await source.decide({
-    id,
-    isApproved: decision === "approve",
-    reason: typeof reason === "string" ? reason : undefined,
-    by: typeof by === "string" ? by : undefined,
-    inputHash: typeof inputHash === "string" ? inputHash : undefined,
-    input,
-    seq: typeof seq === "number" ? seq : undefined
-  });
+  const { refused } = await source.decide(id, decision);
   return refused === undefined ? json({ decided: true }) : json({ error: refused }, 409);
 }
 

@@ -3,7 +3,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import { policyDecisions, purposeOf } from "./decisions.ts";
 import { historyWindow } from "./history-window.ts";
-import type { CallPart, InspectionDecision, InspectionSource } from "./inspect-http.ts";
+import type { CallPart, InspectionSource } from "./inspect-http.ts";
 import { textOf, waitingCalls, waitingPart } from "./shown-messages.ts";
 import { shownText } from "./shown-text.ts";
 import { changedHistory, modelName, RecordedResults, runFork, callPartsOf } from "./try-turn.ts";
@@ -27,7 +27,7 @@ import {
 import { installedSdk } from "../../model/index.ts";
 import { promptFingerprint } from "../../turn/tool-calls.ts";
 import { isObject } from "../../util/json.ts";
-import type { PendingApproval } from "../../feature/approval-contract.ts";
+import type { Decision, PendingApproval } from "../../feature/approval-contract.ts";
 import { featureErrors } from "../../feature/errors.ts";
 import { listDecidedApprovals } from "../approvals/decided-approvals.ts";
 import { readWaitingRows } from "../approvals/waiting-rows.ts";
@@ -157,10 +157,10 @@ export class ThinkInspection implements InspectionSource {
     return inspectFile(this.#services, path);
   }
 
-  async decide({ id, isApproved, ...decision }: InspectionDecision): Promise<{ refused?: string }> {
+  async decide(id: string, decision: Decision): Promise<{ refused?: string }> {
     const entry = this.#waiting().find((one) => one.id === id);
     if (!entry?.isDecidable) return { refused: "Nothing of this id waits for a decision." };
-    const outcome = await approvals.of(this.#services.agent).decide(id, { isApproved, ...decision });
+    const outcome = await approvals.of(this.#services.agent).decide(id, decision);
     const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === id;
     return isRefused ? { refused: String(outcome["error"]) } : {};
   }

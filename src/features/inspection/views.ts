@@ -1,5 +1,6 @@
 // What the inspection API answers, as types: the page of Studio and every other client share them. Types only, and one
 // number. A field may be added to a version; one that is removed or means something else makes a new version.
+import type { ApprovalVotes, Escalation } from "../../feature/approval-contract.ts";
 import type { DeferredToolsExplanation } from "../../feature/tool-discovery.ts";
 import type { DecidedApproval } from "../approvals/decided-approvals.ts";
 import type {
@@ -350,9 +351,9 @@ export interface InboxEntry {
   /** It was begun before and may have run. */
   readonly mayHaveRun: boolean;
   /** Where several people must approve: how many, and who has. */
-  readonly votes?: { readonly required: number; readonly by: readonly string[] };
+  readonly votes?: ApprovalVotes;
   /** Where others may decide after a time: when, whether it has come, and who, if they are listed. */
-  readonly escalation?: { readonly at: number; readonly isReached: boolean; readonly to?: readonly string[] };
+  readonly escalation?: Escalation;
   /** Null: not known. */
   readonly askedAt: number | null;
   /** Null: it waits for ever. */

@@ -49,7 +49,7 @@ export interface AskedWorkflow extends WorkflowQuestion {
 }
 
 /** What the workflow's step is given. */
-export interface ApprovalNotification {
+interface ApprovalNotification {
   readonly approved: boolean;
   readonly reason?: string;
   readonly by?: string;

@@ -180,8 +180,7 @@ export function isOwnDeath(how: string, hadMemory: boolean): boolean {
   return how !== "SIGKILL" || !hadMemory;
 }
 
-export type RestartDecision =
-  { do: "restart"; afterMs: number; quickDeaths: number } | { do: "give-up"; quickDeaths: number };
+type RestartDecision = { do: "restart"; afterMs: number; quickDeaths: number } | { do: "give-up"; quickDeaths: number };
 
 /** What follows when workerd has ended by itself. `quickDeaths` are those in a row before this one. Pure. */
 export function decideRestart(quickDeaths: number, ranMs: number): RestartDecision {

@@ -31,7 +31,7 @@ export function canAdvance(from: CallState, to: CallState): boolean {
   return RANKS[to] > RANKS[from];
 }
 
-export interface ApprovalView {
+interface ApprovalView {
   readonly approvalId: ApprovalId;
   readonly descriptor: Json;
   /** The name of the person who decided, if it is known. */
