@@ -1,3 +1,4 @@
+/* oxlint-disable eslint/max-lines -- a third of this file are the doc comments that an editor shows on hover */
 // What every conversation has: override points and public names. What they do lives in the modules beside this file.
 import type { PromptExplanation } from "../feature/prompt-explanation.ts";
 import type { AddMessagesOptions } from "../feature/services.ts";
@@ -97,57 +98,105 @@ export abstract class ThinkCore<
 
   // ── Settings ──
 
-  /** Model calls one turn may make. */
+  /**
+   * Model calls one turn may make.
+   * @example
+   * maxSteps = 25;
+   */
   maxSteps: number = DEFAULT_MAX_STEPS;
 
-  /** Whether reasoning is streamed to clients and stored. */
+  /**
+   * Whether reasoning is streamed to clients and stored.
+   * @example
+   * sendReasoning = false;
+   */
   sendReasoning = true;
 
   /**
    * Whether each answer carries what it took as `metadata.usage`, for every client and in storage: `inputTokens`,
    * `outputTokens`, `totalTokens`, `reasoningTokens`, `cachedInputTokens`, as far as the provider reports them.
+   * @example
+   * sendUsage = true;
    */
   sendUsage = false;
 
-  /** What happens to chat requests of clients that arrive while a turn is running or waiting. */
+  /**
+   * What happens to chat requests of clients that arrive while a turn is running or waiting.
+   * @example
+   * messageConcurrency = "latest" as const;
+   */
   messageConcurrency: MessageConcurrency = "queue";
 
-  /** Bytes of stored messages that the model and clients are shown; zero or less: all of them. */
+  /**
+   * Bytes of stored messages that the model and clients are shown; zero or less: all of them.
+   * @example
+   * hydrationByteBudget = 2_000_000;
+   */
   hydrationByteBudget: number = HYDRATION_BYTE_BUDGET;
 
-  /** Whether large media of old messages are moved into files of the workspace. */
+  /**
+   * Whether large media of old messages are moved into files of the workspace.
+   * @example
+   * mediaEviction = false;
+   */
   mediaEviction: boolean | MediaEvictionOptions = true;
 
   /**
    * True: a tool that a client describes takes the place of a server tool of the same name, so that the page answers for
    * the server. An action is never replaced. Default false: the client's tool is ignored, with a warning.
+   * @example
+   * allowClientToolOverrides = true;
    */
   allowClientToolOverrides = false;
 
-  /** How much the model is shown of messages that are not recent. */
+  /**
+   * How much the model is shown of messages that are not recent.
+   * @example
+   * historyTruncation = { keepRecent: 20 };
+   */
   historyTruncation: HistoryTruncation = {};
 
-  /** How turns that outgrow the model's context window are handled; needs a session with a compaction function. */
+  /**
+   * How turns that outgrow the model's context window are handled; needs a session with a compaction function.
+   * @example
+   * contextOverflow = { reactive: true };
+   */
   contextOverflow: ContextOverflowOptions | undefined = undefined;
 
-  /** What becomes of a turn whose process died, or whose model went silent. False: it ends where it was. */
+  /**
+   * What becomes of a turn whose process died, or whose model went silent. False: it ends where it was.
+   * @example
+   * chatRecovery = { maxAttempts: 3 };
+   */
   chatRecovery: boolean | ChatRecoveryConfig = true;
 
   /**
    * How long the model may be silent before the turn is recovered; 0: for ever. Left alone it is 10 minutes, and time
    * spent in tools does not count.
+   * @example
+   * chatStreamStallTimeoutMs = 120_000;
    */
   chatStreamStallTimeoutMs: number | undefined = undefined;
 
-  /** Whether time spent in tools counts for `chatStreamStallTimeoutMs`. Default: yes, if that is set. */
+  /**
+   * Whether time spent in tools counts for `chatStreamStallTimeoutMs`. Default: yes, if that is set.
+   * @example
+   * chatStreamStallIncludesTools = true;
+   */
   chatStreamStallIncludesTools: boolean | undefined = undefined;
 
-  /** No model call starts once a turn has used so many tokens, over all its steps and attempts. */
+  /**
+   * No model call starts once a turn has used so many tokens, over all its steps and attempts.
+   * @example
+   * maxTurnTokens = 200_000;
+   */
   maxTurnTokens: number = Infinity;
 
   /**
    * Bytes of text and tool inputs that an answer may have; zero or less: no limit. A turn whose model writes more ends
    * there, keeps what it has, and fails with "answer-too-large". An answer is held in memory while it is written.
+   * @example
+   * maxAnswerBytes = 200_000;
    */
   maxAnswerBytes: number = DEFAULT_MAX_ANSWER_BYTES;
 
@@ -169,11 +218,24 @@ export abstract class ThinkCore<
    */
   abstract getModel(): LanguageModel;
 
-  /** Used unless `configureSession` declared context blocks in its place. */
+  /**
+   * Used unless `configureSession` declared context blocks in its place.
+   * @example
+   * getSystemPrompt() {
+   *   return "You help with cooking.";
+   * }
+   */
   getSystemPrompt(): string {
     return DEFAULT_SYSTEM_PROMPT;
   }
 
+  /**
+   * Tools of the server: the model may call them.
+   * @example
+   * getTools(): ToolSet {
+   *   return { roll: tool({ inputSchema: z.object({}), execute: () => 4 }) };
+   * }
+   */
   getTools(): ToolSet {
     return {};
   }
@@ -186,37 +248,89 @@ export abstract class ThinkCore<
     return [];
   }
 
-  /** What a turn may do: everything (true), nothing (false), or a list of permissions. Asked once per turn. */
+  /**
+   * What a turn may do: everything (true), nothing (false), or a list of permissions. Asked once per turn.
+   * @example
+   * authorizeTurn({ body }: TurnContext) {
+   *   return body?.["plan"] === "paid" || { allowed: true, grantedPermissions: ["orders:read"] };
+   * }
+   */
   authorizeTurn(_context: TurnContext): MaybePromise<ActionAuthorizationDecision> {
     return true;
   }
 
-  /** Called once per start. What it returns becomes the agent's session. */
+  /**
+   * Called once per start. What it returns becomes the agent's session.
+   * @example
+   * configureSession(session: Session) {
+   *   return session.withContext("memory", { maxTokens: 1_000 });
+   * }
+   */
   configureSession(session: Session): MaybePromise<Session> {
     return session;
   }
 
-  /** Sees the assembled turn and may change any part of it. A throw fails the turn. */
+  /**
+   * Sees the assembled turn and may change any part of it. A throw fails the turn.
+   * @example
+   * beforeTurn({ continuation }: TurnContext) {
+   *   return continuation ? { activeTools: ["search"] } : {};
+   * }
+   */
   beforeTurn(_context: TurnContext): MaybePromise<TurnConfig | void> {}
 
-  /** Called before each step of the loop; may change that step. A throw fails the turn. */
+  /**
+   * Called before each step of the loop; may change that step. A throw fails the turn.
+   * @example
+   * beforeStep({ stepNumber }: PrepareStepContext) {
+   *   return stepNumber > 3 ? { toolChoice: "none" as const } : {};
+   * }
+   */
   beforeStep(_context: PrepareStepContext): MaybePromise<StepConfig | void> {}
 
-  /** Decides over a call of a server-side tool. A throw is that call's error. */
+  /**
+   * Decides over a call of a server-side tool. A throw is that call's error.
+   * @example
+   * beforeToolCall({ toolName }: ToolCallContext) {
+   *   if (toolName === "pay") return { action: "block", reason: "Not today." } as const;
+   * }
+   */
   beforeToolCall(_context: ToolCallContext): MaybePromise<ToolCallDecision | void> {}
 
-  /** Called with every outcome of a tool call. A throw is logged. */
+  /**
+   * Called with every outcome of a tool call. A throw is logged.
+   * @example
+   * afterToolCall({ toolName, durationMs }: ToolCallResultContext) {
+   *   console.log(toolName, durationMs);
+   * }
+   */
   afterToolCall(_context: ToolCallResultContext): MaybePromise<void> {}
 
-  /** Called with each finished step. A throw is logged. */
+  /**
+   * Called with each finished step. A throw is logged.
+   * @example
+   * onStepFinish({ usage }: StepContext) {
+   *   this.spent += usage.totalTokens ?? 0;
+   * }
+   */
   onStepFinish(_context: StepContext): MaybePromise<void> {}
 
-  /** Called with each chunk, which is often. A throw is logged. */
+  /**
+   * Called with each chunk, which is often. A throw is logged.
+   * @example
+   * onChunk({ chunk }: Parameters<Think["onChunk"]>[0]) {
+   *   if (chunk.type === "text-delta") console.log(chunk.text);
+   * }
+   */
   onChunk(_context: ChunkContext): MaybePromise<void> {}
 
   /**
    * Called for each turn that began to stream, after its answer is stored. The turn is over: further turns may be started
    * and awaited here. Called at least once per turn, even over a crash. A throw is logged.
+   * @example
+   * onChatResponse({ status }: ChatResponseResult) {
+   *   if (status === "completed") this.answered += 1;
+   * }
    */
   onChatResponse(_result: ChatResponseResult): MaybePromise<void> {}
 
@@ -224,6 +338,10 @@ export abstract class ThinkCore<
    * Called for each failed turn, once. The message of what it returns is what clients, callbacks and results are given. For
    * a failure of the model the error's own message is safe to show, and what the provider said is its `cause`. An error
    * that your own code threw is given as it is, and its message is shown: throw what users may read.
+   * @example
+   * onChatError() {
+   *   return new Error("I am busy. Please try again in a minute.");
+   * }
    */
   onChatError(error: unknown, _context?: ChatErrorContext): unknown {
     return error;
@@ -232,10 +350,20 @@ export abstract class ThinkCore<
   /**
    * Asked before an interrupted turn is tried again, within 10 seconds. A throw postpones it. Not asked for turns that
    * are given up.
+   * @example
+   * onChatRecovery({ attempt }: ChatRecoveryContext) {
+   *   return { continue: attempt <= 3 };
+   * }
    */
   onChatRecovery(_context: ChatRecoveryContext): MaybePromise<ChatRecoveryOptions | void> {}
 
-  /** What stands for a tool call that was interrupted: a settled tool part, or any other part. */
+  /**
+   * What stands for a tool call that was interrupted: a settled tool part, or any other part.
+   * @example
+   * repairInterruptedToolPart() {
+   *   return { type: "text" as const, text: "This call was interrupted." };
+   * }
+   */
   protected repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
     return interruptedPart(part);
   }
@@ -244,6 +372,10 @@ export abstract class ThinkCore<
    * Names what went wrong, from what the provider said. A "context_overflow" is handled as `contextOverflow` says;
    * "rate_limit" and "transient" failures are tried again after a pause; others end the turn. Without an override it is
    * `defaultChatErrorClassifier`. An override that returns nothing leaves the error unnamed: the turn ends.
+   * @example
+   * classifyChatError(error: unknown) {
+   *   return defaultChatErrorClassifier(error) ?? "transient";
+   * }
    */
   classifyChatError(error: unknown, _context?: ChatErrorContext): ChatErrorClassification | void {
     return defaultChatErrorClassifier(error);

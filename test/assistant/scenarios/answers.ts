@@ -96,7 +96,9 @@ async function waitingNotesOf({ page }: Visitor): Promise<() => Promise<string[]
   const seen = await page.evaluateHandle(() => {
     const questions = new Set<string>();
     const note = () => {
-      for (const bubble of document.querySelectorAll<HTMLElement>("[data-role=user]:has(.think-waiting-note) .think-bubble")) {
+      for (const bubble of document.querySelectorAll<HTMLElement>(
+        "[data-role=user]:has(.think-waiting-note) .think-bubble"
+      )) {
         questions.add(bubble.innerText);
       }
     };
