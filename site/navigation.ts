@@ -15,6 +15,7 @@ export const SECTIONS: readonly Section[] = [
     label: "Guides",
     pages: [
       "client",
+      "react",
       "connect",
       "actions",
       "workspace",

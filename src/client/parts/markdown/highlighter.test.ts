@@ -1,7 +1,9 @@
 // Colours never change the text: whatever a model writes, in whatever language it says.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { highlightCode } from "./highlighter.ts";
+import { loadHighlighter } from "./highlighter.ts";
+
+const highlightCode = await loadHighlighter();
 
 const LANGUAGES = [
   "ts",
