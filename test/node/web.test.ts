@@ -87,7 +87,7 @@ class Reader extends Think {
   }
 
   async files() {
-    return (await this.workspace.glob("/web/**/*.md")).map(({ path, size }) => ({ path, size }));
+    return (await this.workspace.glob("/web/**")).filter(({ type }) => type === "file");
   }
 
   change(options: boolean | WebFetchOptions) {
@@ -162,6 +162,15 @@ describe("fetch_url", () => {
     expect(file.startsWith(content)).toBe(true);
     expect(prompt).toContain(`the whole is the file ${path}`);
     expect(prompt).not.toContain("Line 2999");
+  });
+
+  test("keeps one file for an address, however often it is fetched", async () => {
+    const { host } = await fetched("/long", "/long#part", "/page", "/pic.png", "/pic.png");
+    const files = await (await host.get(Reader, "a")).files();
+    expect(files.map(({ path }) => path)).toEqual([
+      expect.stringMatching(/long-[\da-f]{8}\.md$/),
+      expect.stringMatching(/pic-png-[\da-f]{8}\.png$/)
+    ]);
   });
 
   test("shows a PDF as text and an image as it is, also after a restart; another file is kept and named", async () => {

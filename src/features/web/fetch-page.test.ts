@@ -103,11 +103,15 @@ describe("redirects", () => {
 });
 
 describe("bodies made to harm", () => {
+  const announced: Page = (_request, response) => {
+    response.writeHead(200, { "content-type": "text/plain", "content-length": "200000" }).flushHeaders();
+  };
   const limits = { maxBytes: 100_000, timeout: 400 };
 
   test.each([
     ["one that never ends", endless, "larger than 100000 bytes"],
-    ["one that says that it is too large", send("x".repeat(200_000)), "larger than 100000 bytes"],
+    ["one that is too large", send("x".repeat(200_000)), "larger than 100000 bytes"],
+    ["one that says that it is too large, before a byte of it", announced, "larger than 100000 bytes"],
     ["a small one that unpacks to a large one", bomb(), "larger than 100000 bytes"],
     ["one that stops in the middle", stalled, "longer than 400 ms"],
     ["a server that never answers", silent, "longer than 400 ms"]
