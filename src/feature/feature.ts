@@ -265,6 +265,8 @@ export interface TurnPart {
   beforeStep?(event: StepStart): MaybePromise<StepSettings | undefined>;
   /** A further condition to end the turn after a step. */
   readonly stopWhen?: Exclude<StopWhen, readonly unknown[]>;
+  /** The answer is one value: a steer waits for the end of the turn. */
+  readonly isWhole?: boolean;
   /** What works for the turn outside its model calls: tokens it has used, and a further limit for the whole turn. */
   readonly tokens?: { readonly used: () => number; readonly limit?: number };
   /** A last look at each chunk, before it is stored and sent. */

@@ -5,7 +5,7 @@ import { messageChunks } from "../model/message-chunks.ts";
 import type { TurnTicket } from "../turn/admit.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { TurnListener } from "../turn/listener.ts";
-import type { TurnOutcome, TurnView } from "../turn/turn.ts";
+import { STEERED, type TurnOutcome, type TurnView } from "../turn/turn.ts";
 import { byteLength } from "../util/bytes.ts";
 import type { ClientToolExecutor, ClientToolSchema } from "./client-tools.ts";
 import { featureErrors, SlowCallbackError } from "./errors.ts";
@@ -68,6 +68,8 @@ export interface CallbackReaderInit {
   readonly describe: (error: unknown) => string;
 }
 
+type FollowedTurn = Pick<TurnView, "requestId" | "steered">;
+
 export class CallbackReader implements TurnListener {
   readonly #init: CallbackReaderInit;
   #requestId: string;
@@ -87,8 +89,8 @@ export class CallbackReader implements TurnListener {
     this.#requestId = requestId;
   }
 
-  chunk(turn: Pick<TurnView, "requestId">, { body }: { readonly body: string }): void {
-    if (turn.requestId !== this.#requestId || this.#failure) return;
+  chunk(turn: FollowedTurn, { body }: { readonly body: string }): void {
+    if (!this.#isOurs(turn) || this.#failure) return;
     const sizeBytes = byteLength(body);
     this.#unreadBytes += sizeBytes;
     if (this.#unreadBytes > UNREAD_LIMIT_BYTES) return this.#fail(new SlowCallbackError(UNREAD_LIMIT_BYTES));
@@ -105,8 +107,7 @@ export class CallbackReader implements TurnListener {
 
   interrupted(turn: TurnView): void {
     const { callback } = this.#init;
-    const isOurs = turn.requestId === this.#requestId;
-    if (isOurs && callback.onInterrupted && !this.#failure) this.#interruption.resolve(undefined);
+    if (this.#isOurs(turn) && callback.onInterrupted && !this.#failure) this.#interruption.resolve(undefined);
   }
 
   /** After everything that was delivered. */
@@ -115,8 +116,14 @@ export class CallbackReader implements TurnListener {
     await this.#init.callback.onInterrupted?.();
   }
 
-  settled(turn: Pick<TurnView, "requestId">, outcome: TurnOutcome): void {
-    if (turn.requestId !== this.#requestId || outcome.status !== "completed" || this.#failure) return;
+  /** Its turn, and what takes over from it. */
+  #isOurs({ requestId, steered }: FollowedTurn): boolean {
+    return (steered?.rootRequestId ?? requestId) === this.#requestId;
+  }
+
+  settled(turn: FollowedTurn, outcome: TurnOutcome): void {
+    if (!this.#isOurs(turn) || outcome.status !== "completed" || this.#failure) return;
+    if (outcome.reason === STEERED) return;
     this.#deliver(async () => this.#init.callback.onDone());
   }
 

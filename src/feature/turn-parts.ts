@@ -65,6 +65,7 @@ export class TurnParts {
       ...(annotators.length > 0 && {
         annotate: (chunk: UIMessageChunk) => annotators.reduce((shown, part) => part.annotate?.(shown) ?? shown, chunk)
       }),
+      ...(parts.some(({ isWhole }) => isWhole) && { isWhole: true }),
       ...(conditions.length > 0 && { stopWhen: [...listOf(assembled.stopWhen), ...conditions] }),
       modelHooks: this.#withSteps(assembled.modelHooks)
     };

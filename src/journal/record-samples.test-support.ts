@@ -39,6 +39,7 @@ export function admitted(turn: TurnId = T1, more: Partial<TurnAdmitted> = {}): T
     resolvesMessageId: null,
     idempotencyId: null,
     notBeforeAt: null,
+    entry: null,
     ...more
   };
 }
@@ -175,6 +176,27 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
   "recovery-started": { type: "recovery-started", turnId: T1, at: 1, epoch: epochId("e2") },
   "turn-stashed": { type: "turn-stashed", turnId: T1, at: 1, attempt: 1, data: { page: 3 } },
   "turn-cancel-requested": { type: "turn-cancel-requested", turnId: T1, at: 1, reason: "enough" },
+  "turn-stop-requested": { type: "turn-stop-requested", turnId: T1, at: 1 },
+  "input-edited": {
+    type: "input-edited",
+    turnId: T1,
+    at: 1,
+    input: [{ id: "u1", role: "user", parts: [{ type: "text", text: "ho" }] }]
+  },
+  "steer-applied": {
+    type: "steer-applied",
+    turnId: T1,
+    at: 1,
+    from: T2,
+    fromRequestId: "request-of-turn-2",
+    rootTurnId: T2,
+    rootRequestId: "request-of-turn-2",
+    rootTrigger: "rpc",
+    idempotencyId: null,
+    step: 2,
+    steps: 2,
+    tokens: 40
+  },
   "turn-settled": settled({ error, outcome: "failed", reason: "attempts" }),
   "turn-responded": { type: "turn-responded", turnId: T1, at: 1 },
   "conversation-cleared": { type: "conversation-cleared", turnId: null, at: 1, generation: 1 },

@@ -1,6 +1,6 @@
 // What each record type must look like, as data: the version it is written in and a check per field. The mapped type
 // makes the compiler refuse a field that is missing here or checked as something else. Fields beyond these are kept.
-import type { ApprovalId, CallId, EpochId, MessageId, RequestId } from "../util/ids.ts";
+import type { ApprovalId, CallId, EpochId, MessageId, RequestId, TurnId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type {
   CallOutcome,
@@ -44,6 +44,7 @@ const callId: Check<CallId> = isId;
 const epoch: Check<EpochId> = isId;
 const messageId: Check<MessageId> = isId;
 const requestId: Check<RequestId> = isId;
+const turnId: Check<TurnId> = isId;
 
 function oneOf<const T extends string>(...values: T[]): Check<T> {
   const known: readonly unknown[] = values;
@@ -94,15 +95,27 @@ const outcomeShapes: { [Kind in CallOutcome["kind"]]: Check<Extract<CallOutcome,
 const outcome: Check<CallOutcome> = (value): value is CallOutcome =>
   Object.values(outcomeShapes).some((check) => check(value));
 
+const isEntry = oneOf("steer", "follow-up");
+
 const ofTurn = { version: 1, turn: "required", attempt: "none" } as const;
 const ofAttempt = { version: 1, turn: "required", attempt: "required" } as const;
 const optionalAttempt = { version: 1, turn: "required", attempt: "optional" } as const;
 
-/** Six fields of an admission are stored inside its `metadata`, under these names and only where they say something. */
+/** Seven fields of an admission are stored inside its `metadata`, under these names and only where they say something. */
 const admissionNotes: RecordShape<RecordOf<"turn-admitted">>["stored"] = {
-  write: ({ isDeferred, supersedable, extendsAnswer, questionId, resolvesMessageId, idempotencyId, ...body }) => ({
+  write: ({
+    isDeferred,
+    supersedable,
+    extendsAnswer,
+    questionId,
+    resolvesMessageId,
+    idempotencyId,
+    entry,
+    ...body
+  }) => ({
     ...body,
     metadata: {
+      entry: entry ?? undefined,
       "deferred-input": isDeferred || undefined,
       supersedable: supersedable || undefined,
       extends: extendsAnswer || undefined,
@@ -121,7 +134,8 @@ const admissionNotes: RecordShape<RecordOf<"turn-admitted">>["stored"] = {
       extendsAnswer: notes["extends"] === true,
       questionId: idOf("question"),
       resolvesMessageId: idOf("resolves"),
-      idempotencyId: idOf("idempotencyId")
+      idempotencyId: idOf("idempotencyId"),
+      entry: isEntry(notes["entry"]) ? notes["entry"] : null
     };
   }
 };
@@ -147,7 +161,8 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       questionId: nullable(messageId),
       resolvesMessageId: nullable(messageId),
       idempotencyId: nullable(text),
-      notBeforeAt: nullable(count)
+      notBeforeAt: nullable(count),
+      entry: nullable(isEntry)
     },
     stored: admissionNotes
   },
@@ -213,6 +228,22 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
   },
   "turn-stashed": { ...ofAttempt, body: { data: json } },
   "turn-cancel-requested": { ...ofTurn, body: { reason: nullable(text) } },
+  "turn-stop-requested": { ...ofTurn, body: {} },
+  "input-edited": { ...ofTurn, body: { input: list(json) } },
+  "steer-applied": {
+    ...ofTurn,
+    body: {
+      from: turnId,
+      fromRequestId: text,
+      rootTurnId: turnId,
+      rootRequestId: text,
+      rootTrigger: text,
+      idempotencyId: nullable(text),
+      step: count,
+      steps: count,
+      tokens: count
+    }
+  },
   "turn-settled": {
     ...optionalAttempt,
     body: {
@@ -221,7 +252,8 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       error,
       output: json,
       messageStored: flag,
-      responds: flag
+      responds: flag,
+      steeredBy: optional(text)
     }
   },
   "turn-responded": { ...ofTurn, body: {} },

@@ -62,7 +62,12 @@ export interface TurnAdmitted extends TurnRecord<"turn-admitted"> {
   readonly idempotencyId: string | null;
   /** Not to be started before this (debounce). */
   readonly notBeforeAt: number | null;
+  /** How a message that was given to a running conversation is to take effect; null: as any question. */
+  readonly entry: WaitingEntry | null;
 }
+
+/** `steer`: at the next step boundary of the running turn. `follow-up`: after the turns before it. */
+export type WaitingEntry = "steer" | "follow-up";
 
 /** Written before the attempt does anything. One without an end was cut off by the death of its process. */
 export interface AttemptStarted extends AttemptRecord<"attempt-started"> {
@@ -186,6 +191,35 @@ export interface TurnCancelRequested extends TurnRecord<"turn-cancel-requested">
   readonly reason: string | null;
 }
 
+/** The turn ends before its next model call, with what it has. */
+export type TurnStopRequested = TurnRecord<"turn-stop-requested">;
+
+/** The messages of a waiting turn were replaced. */
+export interface InputEdited extends TurnRecord<"input-edited"> {
+  readonly input: readonly Json[];
+}
+
+/**
+ * At a step boundary of another turn this one takes over: that turn ends there, and this one is next. From here on it can
+ * neither be edited nor withdrawn.
+ */
+export interface SteerApplied extends TurnRecord<"steer-applied"> {
+  readonly from: TurnId;
+  readonly fromRequestId: string;
+  /** The first turn of the chain: what waits for that one waits for this one now. */
+  readonly rootTurnId: TurnId;
+  readonly rootRequestId: string;
+  /** How the first turn was started. */
+  readonly rootTrigger: string;
+  /** The key that the first turn was started under. */
+  readonly idempotencyId: string | null;
+  /** After how many model calls of that turn. */
+  readonly step: number;
+  /** Model calls of all turns before it in the chain, and the tokens they used. */
+  readonly steps: number;
+  readonly tokens: number;
+}
+
 /** The one outcome of the turn. */
 export interface TurnSettled extends OptionalAttemptRecord<"turn-settled"> {
   readonly outcome: "completed" | "failed" | "aborted" | "skipped";
@@ -197,6 +231,8 @@ export interface TurnSettled extends OptionalAttemptRecord<"turn-settled"> {
   readonly messageStored: boolean;
   /** The response hook still has to run; TurnResponded says it did. */
   readonly responds: boolean;
+  /** The turn that took over, by what its client calls it. */
+  readonly steeredBy?: string;
 }
 
 export type TurnResponded = TurnRecord<"turn-responded">;
@@ -287,6 +323,9 @@ export type JournalRecord =
   | TurnGranted
   | TurnStashed
   | TurnCancelRequested
+  | TurnStopRequested
+  | InputEdited
+  | SteerApplied
   | TurnSettled
   | TurnResponded
   | ConversationCleared

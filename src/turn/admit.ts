@@ -1,7 +1,7 @@
 // What it takes to start a turn, and the record of a new one. Every entry fills in an `Admission` and hands it to the
 // engine's `admit`. Pure: from what an entry asked for to the record that is written.
 import type { UIMessage } from "ai";
-import type { RecordedClientTool, TurnAdmitted } from "../journal/records.ts";
+import type { RecordedClientTool, TurnAdmitted, WaitingEntry } from "../journal/records.ts";
 import { messageId, requestId, turnId, type MessageId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnOutcome, TurnTrigger } from "./turn.ts";
@@ -36,6 +36,8 @@ export interface Admission {
   readonly supersedable?: boolean;
   /** Not to be started before this (debounce). */
   readonly notBeforeAt?: number;
+  /** How it is to take effect while a turn runs. */
+  readonly entry?: WaitingEntry;
   readonly signal?: AbortSignal;
   readonly origin?: unknown;
   /** The key it is started under (`idempotencyId`): a turn of this id that is open, or did not fail, is this one. */
@@ -79,7 +81,8 @@ export function admittedRecord(
     questionId: idOrNull(admission.questionId),
     resolvesMessageId: idOrNull(admission.resolvesMessageId),
     idempotencyId: admission.idempotencyId ?? null,
-    notBeforeAt: admission.notBeforeAt ?? null
+    notBeforeAt: admission.notBeforeAt ?? null,
+    entry: admission.entry ?? null
   };
 }
 

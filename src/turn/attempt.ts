@@ -27,6 +27,7 @@ import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled
 import { AnswerTooLargeError, StreamStalledError, TokenBudgetError, turnErrors } from "./errors.ts";
 import type { AssembledTurn } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
+import type { Boundary } from "./steering.ts";
 import type { TurnStream } from "./stream.ts";
 import { SILENCE_NOTICE_MS, Watchdog } from "./watchdog.ts";
 import type { TurnView } from "./turn.ts";
@@ -43,8 +44,13 @@ export interface AttemptInit {
   readonly stampsId: boolean;
   /** Text was cut off and is being continued. */
   readonly continuesText: boolean;
-  /** What earlier attempts have used. */
+  /** What earlier attempts have used, and how many model calls they finished. */
   readonly usage: StepUsage;
+  readonly finishedSteps: number;
+  /** Calls that were allowed before and have not run: the turn does not end before them. */
+  readonly hasCallsToRun: boolean;
+  /** At a step boundary: whether the turn ends there. */
+  readonly endsHere: (boundary: () => Boundary) => boolean;
   /** How often it has outgrown the context window. */
   readonly overflows: number;
   /** An outcome changed the answer that this turn extends: stores that, and tells the listeners. */
@@ -57,6 +63,8 @@ export type AttemptResult =
   | { readonly kind: "answered"; readonly output: unknown; readonly lastUsage: ModelUsage }
   | { readonly kind: "aborted"; readonly reason: unknown }
   | { readonly kind: "stalled"; readonly error: StreamStalledError }
+  /** The turn ends at a step boundary, before this attempt has asked the model. */
+  | { readonly kind: "ended" }
   /** The text so far cannot be continued: structured output is parsed whole. */
   | { readonly kind: "restart" }
   | { readonly kind: "failed"; readonly error: unknown; readonly stage: "turn" | "stream" };
@@ -92,8 +100,27 @@ export class Attempt {
     return (this.#assembled?.maxTokens ?? Infinity) - this.#spentTokens;
   }
 
+  /** Those of the turns that this one took over from are included. */
   get #spentTokens(): number {
-    return this.usedTokens + (this.#assembled?.otherTokens?.() ?? 0);
+    return this.usedTokens + (this.#assembled?.otherTokens?.() ?? 0) + (this.#init.turn.steered?.tokens ?? 0);
+  }
+
+  /** An answer that is one value is not cut: what waits for it would be given half of one. */
+  #endsHere(steps: number): boolean {
+    const { isWhole = false, settings } = this.#assembled ?? { settings: {} };
+    if (isWhole || settings.output !== undefined) return false;
+    const { stream, finishedSteps, endsHere } = this.#init;
+    try {
+      return endsHere(() => ({
+        step: finishedSteps + steps,
+        tokens: this.#spentTokens,
+        unwritten: stream.takeUnflushed()
+      }));
+    } catch (error) {
+      // The turn is over, or another attempt has begun: nothing of this one counts any more.
+      if (error instanceof TurnSettledError || error instanceof AttemptFencedError) return true;
+      throw error;
+    }
   }
 
   /** By the turn's own model calls, those of earlier attempts included. */
@@ -137,6 +164,8 @@ export class Attempt {
     }
     if (this.#init.continuesText && assembled.settings.output !== undefined) return { kind: "restart" };
     this.#assembled = assembled;
+    const isBetweenSteps = turn.attempt > 1 && !this.#init.hasCallsToRun;
+    if (isBetweenSteps && this.#endsHere(0)) return { kind: "ended" };
     if (this.tokensLeft <= 0) {
       // As between two steps: the stream of the turn ends, whichever attempt notices it.
       return { kind: "failed", error: new TokenBudgetError(assembled.maxTokens), stage: "stream" };
@@ -162,8 +191,8 @@ export class Attempt {
       tools: wrapTools(assembled.tools, this.#watch()),
       offered: assembled.offered,
       settings,
-      maxSteps,
-      stopWhen,
+      maxSteps: Math.max(1, maxSteps - (turn.steered?.steps ?? 0)),
+      stopWhen: [...[stopWhen ?? []].flat(), ({ steps }) => this.#endsHere(steps.length)],
       sendReasoning,
       messageId: this.#init.stampsId ? turn.messageId : undefined,
       takenCallIds: this.#takenCallIds,

@@ -19,7 +19,7 @@ const UNREAD: readonly TurnState[] = product({
 const PROGRESS: readonly Progress[] = ["nothing", "partial", "awaiting", "finished"];
 /** States whose content is read: `classifyUnread` asks for it. */
 const READ = UNREAD.filter((state) => classifyUnread(state).do === "examine").flatMap((state) =>
-  PROGRESS.map((progress) => ({ ...state, progress }))
+  PROGRESS.map((progress) => ({ ...state, progress, isSteered: false }))
 );
 
 const isFresh = ({ attempts, isUntried }: TurnState) => attempts === 0 || isUntried;
@@ -108,6 +108,14 @@ describe("another attempt", () => {
     }
   });
 
+  test("is not made of a turn that another took over from: it ends where it is, unless a person stopped it", () => {
+    for (const state of READ) {
+      const decision = classifyRead({ ...state, isSteered: true });
+      if (state.refused) expect(decision).toEqual(classifyRead(state));
+      else expect(decision).toEqual({ do: "complete", reason: "steered" });
+    }
+  });
+
   test("is not made by a class that recovers nothing: what is unfinished ends where it was", () => {
     for (const state of some(READ, (each) => isPast(each) && isUnfinished(each) && !each.recovers)) {
       expect(classifyRead(state)).toEqual({ do: "settle", status: "aborted", reason: "interrupted" });
@@ -168,7 +176,7 @@ describe("for any history", () => {
         const journal = openTestJournal(sql);
         play(journal, script);
         const entries = allEntries(journal);
-        const known = { refused: undefined, isUntried: false, awaitsOutcome: false } as const;
+        const known = { refused: undefined, isUntried: false, awaitsOutcome: false, isSteered: false } as const;
         const now = { ...known, nowMs: 2_000, policy, epoch: "e" };
         for (const turnId of openIn(entries)) {
           const [held, read] = [journal.folds.get(turnId)!, foldTurn(emptyTurn(turnId), entries)];

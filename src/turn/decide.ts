@@ -31,6 +31,8 @@ export interface TurnState {
 
 export interface ReadTurnState extends Pick<TurnState, "refused" | "recovers" | "exhausted"> {
   readonly progress: Progress;
+  /** Another turn takes over: that is recorded. */
+  readonly isSteered: boolean;
 }
 
 type Settle = { readonly do: "settle"; readonly status: "aborted" | "skipped"; readonly reason: string };
@@ -51,7 +53,7 @@ export type ReadDecision =
   | Settle
   | GiveUp
   /** The answer is there as it will ever be. */
-  | { readonly do: "complete"; readonly reason: "stream_terminal" | "awaiting_client_interaction" }
+  | { readonly do: "complete"; readonly reason: "stream_terminal" | "awaiting_client_interaction" | "steered" }
   | { readonly do: "try-again" };
 
 /** What the records do not say. */
@@ -62,6 +64,8 @@ export interface Circumstances extends Pick<TurnState, "refused" | "isUntried"> 
   readonly epoch: string;
   /** As `BudgetOf.awaitsOutcome`. */
   readonly awaitsOutcome: boolean;
+  /** As `ReadTurnState.isSteered`. */
+  readonly isSteered: boolean;
 }
 
 export function decideUnread(fold: TurnFold, known: Circumstances): UnreadDecision {
@@ -69,7 +73,7 @@ export function decideUnread(fold: TurnFold, known: Circumstances): UnreadDecisi
 }
 
 export function decideRead(fold: TurnFold, progress: Progress, known: Circumstances): ReadDecision {
-  return classifyRead({ ...stateOf(fold, known), progress });
+  return classifyRead({ ...stateOf(fold, known), progress, isSteered: known.isSteered });
 }
 
 function stateOf(fold: TurnFold, { refused, isUntried, policy, ...known }: Circumstances): TurnState {
@@ -97,6 +101,7 @@ export function classifyUnread(turn: TurnState): UnreadDecision {
 
 export function classifyRead(turn: ReadTurnState): ReadDecision {
   if (turn.refused) return settleRefused(turn.refused);
+  if (turn.isSteered) return { do: "complete", reason: "steered" };
   if (turn.progress === "finished") return { do: "complete", reason: "stream_terminal" };
   if (turn.progress === "awaiting") return { do: "complete", reason: "awaiting_client_interaction" };
   if (!turn.recovers) return { do: "settle", status: "aborted", reason: "interrupted" };

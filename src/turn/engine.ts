@@ -25,7 +25,9 @@ import {
 import { firstAttempt } from "./start-attempt.ts";
 import { TurnStore, type EngineInit } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
-import { Turn, type TurnOutcome, type TurnView } from "./turn.ts";
+import { announceReceipt } from "./receipts.ts";
+import { checkEntry, Steering } from "./steering.ts";
+import { rootOf, Turn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
@@ -46,10 +48,13 @@ export class TurnEngine {
   readonly #store: TurnStore;
   readonly #runner: TurnRunner;
   readonly #answers: Answers;
+  /** Messages that wait, and what is asked of the running turn. */
+  readonly steering: Steering;
 
   constructor(init: EngineInit) {
     this.#store = new TurnStore(init);
     this.#runner = new TurnRunner(this.#store);
+    this.steering = new Steering(this.#store, () => this.#runner.drive());
     this.#answers = new Answers(this.#store, this);
     // In its own tick: the turn that ends is still being put away.
     this.#store.listeners.add({ settled: () => queueMicrotask(() => this.#answers.continueIfReady()) });
@@ -62,7 +67,7 @@ export class TurnEngine {
 
   /** Durable when it returns. Under a known key: the turn that was started under it. Throws what `refuseNested` throws. */
   admit(admission: Admission): TurnTicket {
-    if (BLOCKING.has(admission.trigger)) this.refuseNested();
+    if (BLOCKING.has(admission.trigger) && !admission.entry) this.refuseNested();
     return this.#findKeyed(admission) ?? this.#begin(this.#write(admission));
   }
 
@@ -89,7 +94,9 @@ export class TurnEngine {
   }
 
   #openKeyed(id: string): Turn | undefined {
-    return this.#store.turns.find(({ admitted }) => admitted.idempotencyId === id);
+    return this.#store.turns.findLast(
+      ({ admitted, fold }) => admitted.idempotencyId === id || fold.steered?.idempotencyId === id
+    );
   }
 
   /** The turn is durable: listeners are notified, and the runner may take it. */
@@ -99,7 +106,10 @@ export class TurnEngine {
     this.#store.init.conversation.afterCommit(
       () => {
         this.#store.listeners.accepted(turn.view());
-        if (turn.admitted.input.length > 0) this.#store.listeners.transcriptChanged(origin);
+        announceReceipt(this.#store, turn);
+        // Its sender shows a steer apart from the conversation until it takes effect.
+        const isShown = turn.admitted.entry === null;
+        if (turn.admitted.input.length > 0) this.#store.listeners.transcriptChanged(isShown ? origin : undefined);
         this.#runner.drive();
       },
       // It never was: its caller must not wait for ever.
@@ -116,6 +126,7 @@ export class TurnEngine {
     const { conversation, journal, ids } = this.#store.init;
     return conversation.join((row) => {
       if (row.openTurns.length >= QUEUE_LIMIT) throw turnErrors.QueueFullError(QUEUE_LIMIT);
+      if (admission.entry) checkEntry(this.#store, admission);
       const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
       const asked = ofQuestion(this.#resolving(admission), this.#store.init.transcript);
@@ -172,20 +183,22 @@ export class TurnEngine {
 
   /** A turn of this name is running or waiting, also one that cannot be read any more. */
   isOpen(requestId: string): boolean {
-    return this.#store.openTurns.some((open) => open.requestId === requestId);
+    const isItself = this.#store.openTurns.some((open) => open.requestId === requestId);
+    return isItself || this.#store.findChain(requestId) !== undefined;
   }
 
   /** What the records of a submission's turn say, while it is running or waiting. */
   openSubmission(requestId: string): TurnFold | undefined {
     if (!this.isOpen(requestId)) return undefined;
-    return this.#store.turns.find(
-      ({ admitted, requestId: id }) => admitted.trigger === "submission" && id === requestId
-    )?.fold;
+    return this.#store.turns.findLast((turn) => {
+      const root = rootOf(turn.view());
+      return root.trigger === "submission" && root.requestId === requestId;
+    })?.fold;
   }
 
   /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason = "cancelled"): void {
-    const turn = this.#store.findByRequest(requestId);
+    const turn = this.#store.findChain(requestId);
     if (turn) cancelTurn(this.#store, turn, reason);
   }
 
@@ -195,7 +208,7 @@ export class TurnEngine {
 
   /** A listener that the turn cannot do without has failed: it ends like a stream that broke. */
   fail(requestId: string, error: unknown): void {
-    const turn = this.#store.findByRequest(requestId);
+    const turn = this.#store.findChain(requestId);
     if (!turn) return;
     turn.failure ??= { error };
     turn.abort(error);
@@ -346,6 +359,12 @@ export class TurnEngine {
     return this.#store.openTurns.some((open) => open.turnId === turnId);
   }
 
+  /** The turn, or one that took over from it. */
+  isChainOpen(turnId: string): boolean {
+    if (this.isTurnOpen(turnId)) return true;
+    return this.#store.hasEntries && this.#store.turns.some(({ fold }) => fold.steered?.rootTurnId === turnId);
+  }
+
   get openTurnIds(): string[] {
     return this.#store.openTurns.map(({ turnId }) => turnId);
   }
@@ -368,11 +387,12 @@ export class TurnEngine {
     return running?.turn.turnId === turnId ? running.attempt.tokensLeft : undefined;
   }
 
-  /** What a turn's own model calls have used so far. */
+  /** What the model calls of a turn, and of those that took over from it, have used so far. */
   usedTokens(requestId: string): number {
     const { running } = this.#store;
     if (running?.turn.requestId === requestId) return running.attempt.usedTokens;
-    return this.usageOf(requestId)?.totalTokens ?? 0;
+    const steeredBy = this.#store.endedFold(requestId)?.outcome?.steeredBy;
+    return (this.usageOf(requestId)?.totalTokens ?? 0) + (steeredBy === undefined ? 0 : this.usedTokens(steeredBy));
   }
 
   /** The same by kind, as far as it is recorded; undefined when the turn is not known. */
@@ -388,7 +408,14 @@ export class TurnEngine {
   /** How a turn ended; undefined while it is open, and when its records are gone. */
   outcomeOf(requestId: string): TurnOutcome | undefined {
     const fold = this.#store.endedFold(requestId);
+    const steeredBy = fold?.outcome?.steeredBy;
+    if (steeredBy !== undefined) return this.outcomeOf(steeredBy);
     return fold && endedOutcome(this.#store, fold);
+  }
+
+  /** The turn that has begun, whether its stream is open or not. */
+  started(): TurnView | undefined {
+    return this.#store.started?.view();
   }
 
   /** Keeps data of the running turn for its recovery; the newest replaces the others. Throws outside a turn. */
@@ -413,9 +440,8 @@ export class TurnEngine {
   transcript(): UIMessage[] {
     const { transcript } = this.#store.init;
     // A submission is not part of the conversation before its time has come.
-    const waiting = this.#store.turns.filter(
-      ({ fold, admitted }) => fold.attempt === 0 && admitted.trigger !== "submission"
-    );
+    const queue = this.#store.queue.flatMap((open) => this.#store.find(open) ?? []);
+    const waiting = queue.filter(({ fold, admitted }) => fold.attempt === 0 && admitted.trigger !== "submission");
     // Stored by `admit` as the messages they are.
     const unplaced = waiting.flatMap(({ admitted }) => admitted.input as readonly unknown[] as UIMessage[]);
     // An id that is stored, or waits already, stays where it is: placing it again changes nothing.

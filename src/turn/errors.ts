@@ -52,6 +52,22 @@ export const turnErrors = errorTable(ThinkError, {
     message: "Too many messages are waiting for an answer. Please try again later.",
     hint: `At most ${limit} turns wait in one conversation.`
   }),
+  WaitingFullError: (limit: number) => ({
+    code: "too-many-waiting",
+    message: "Too many messages are waiting already. Withdraw one, or wait for an answer.",
+    hint: `At most ${limit} steers and follow-ups wait in one conversation.`
+  }),
+  WaitingTooLargeError: (limitBytes: number) => ({
+    code: "waiting-too-large",
+    message: "The message is too large to be given to a conversation that is busy.",
+    hint: `A steer or follow-up has at most ${limitBytes} bytes as JSON; larger files belong into the workspace.`
+  }),
+  /** It took effect, was withdrawn, or never existed. */
+  NotWaitingError: () => ({
+    code: "not-waiting",
+    message: "This message does not wait any more. Nothing was changed.",
+    hint: "A steer or follow-up can be edited and withdrawn until it takes effect; its receipt says what became of it."
+  }),
   /** Only a running turn has what is asked for. */
   OutsideTurnError: (name: string) => ({
     code: "outside-turn",

@@ -58,6 +58,8 @@ export interface AssembledTurn {
   readonly settings: ModelSettings;
   readonly maxSteps: number;
   readonly stopWhen?: StopWhen;
+  /** Its answer is one value: no other turn takes over in the middle of it. */
+  readonly isWhole?: boolean;
   readonly sendReasoning: boolean;
   /** Whether the answer carries its token counts, as `metadata.usage`. */
   readonly sendUsage: boolean;

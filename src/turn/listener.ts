@@ -1,6 +1,7 @@
 // The listeners of turns: sockets, an RPC callback, later a messenger or a parent agent. All of them get the same
 // calls in the same order; what they do with it is theirs. A listener must not throw and cannot hold up the turn.
 import type { UIMessage } from "ai";
+import type { Receipt } from "./receipts.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
 
 export interface TurnListener {
@@ -16,6 +17,8 @@ export interface TurnListener {
   interrupted?(turn: TurnView): void;
   /** The outcome and the answer are stored. */
   settled?(turn: TurnView, outcome: TurnOutcome): void;
+  /** A steer or a follow-up was accepted, was edited, took effect, or never will. */
+  receipt?(receipt: Receipt): void;
   /** A stored message changed outside its own stream: a tool result, an approval. */
   messageUpdated?(message: UIMessage): void;
   /** Messages joined or left the transcript. `origin` already shows them. */
@@ -56,6 +59,10 @@ export class TurnListeners implements Required<TurnListener> {
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
     this.#notify((listener) => listener.settled?.(turn, outcome));
+  }
+
+  receipt(receipt: Receipt): void {
+    this.#notify((listener) => listener.receipt?.(receipt));
   }
 
   messageUpdated(message: UIMessage): void {

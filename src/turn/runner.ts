@@ -30,7 +30,6 @@ import {
   retryTime,
   shorten,
   unreadInterrupted,
-  type IncidentEvent,
   type Interrupted,
   type RecoveryChoice
 } from "./recovery.ts";
@@ -56,7 +55,10 @@ import {
 import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./start-attempt.ts";
 import type { TurnStore } from "./store.ts";
 import { storableAnswer } from "./stream.ts";
-import type { Turn, TurnOutcome } from "./turn.ts";
+import { announceReceipt } from "./receipts.ts";
+import { isMerged, STOPPED_AFTER_STEP, successorOf } from "./steering.ts";
+import { STEERED, SUPERSEDED, type Turn, type TurnOutcome } from "./turn.ts";
+import { announceStart, emitFinish, emitRecovered } from "./turn-events.ts";
 
 export class TurnRunner {
   readonly #store: TurnStore;
@@ -109,7 +111,7 @@ export class TurnRunner {
   #next(): OpenTurn | number | undefined {
     const now = this.#store.now();
     let earliest: number | undefined;
-    for (const open of this.#store.openTurns) {
+    for (const open of this.#store.queue) {
       const turn = this.#store.find(open);
       const retryAt = turn && !turn.signal.aborted ? (retryAtOf(turn.fold) ?? 0) : 0;
       if (retryAt > now) return Math.min(earliest ?? retryAt, retryAt);
@@ -178,7 +180,7 @@ export class TurnRunner {
     switch (decision.do) {
       case "complete":
         if (partial.isTooLarge) return this.#endTooLarge(turn, found);
-        return this.#end(turn, { ...leftOf(turn, found), ...countedOf(turn), status: "completed" }, decision.reason);
+        return this.#complete(turn, { ...leftOf(turn, found), ...countedOf(turn) }, decision.reason);
       case "settle":
         return this.#end(turn, { ...leftOf(turn, found), ...decision });
       case "give-up":
@@ -206,18 +208,22 @@ export class TurnRunner {
       policy: init.hooks.recovery,
       epoch,
       nowMs: this.#store.now(),
-      awaitsOutcome: keptCalls(this.#store, turn).length > 0
+      awaitsOutcome: keptCalls(this.#store, turn).length > 0,
+      isSteered: successorOf(this.#store, turn) !== undefined
     };
   }
 
   async #tryFirst(turn: Turn): Promise<void> {
-    this.#announceStart(turn);
+    announceStart(this.#store, turn);
     try {
       if (turn.isUntried) turn.isUntried = false;
       else await beginFirst(this.#store, turn);
     } catch (error) {
       return this.#fail(turn, { error, stage: "turn" });
     }
+    // It was taken back.
+    if (!turn.isOpen) return this.#store.forget(turn);
+    announceReceipt(this.#store, turn);
     await this.#try(turn, undefined);
   }
 
@@ -225,7 +231,7 @@ export class TurnRunner {
     if (!(await mayGoOn(this.#store, turn, found))) return this.#giveUp(turn, found, "recovery_aborted");
     // The user's policy took its time.
     if (!turn.isOpen || turn.signal.aborted) return;
-    this.#announceStart(turn);
+    announceStart(this.#store, turn);
     beginNext(this.#store, turn, found);
     let choice: RecoveryChoice;
     try {
@@ -276,11 +282,13 @@ export class TurnRunner {
     switch (result.kind) {
       case "answered": {
         const { output, lastUsage } = result;
-        return this.#end(turn, { stream, streamed, status: "completed", output, lastUsage });
+        return this.#complete(turn, { stream, streamed, output, lastUsage });
       }
       case "aborted":
         if (turn.failure) return this.#fail(turn, { error: turn.failure.error, stage: "stream", tried });
         return this.#end(turn, { stream, streamed, status: "aborted", reason: "cancelled" });
+      case "ended":
+        return this.#complete(turn, { stream, streamed });
       case "restart":
         return this.#handOver(turn, tried, { reason: "restarted", error: null, retryAt: null });
       case "stalled":
@@ -349,7 +357,7 @@ export class TurnRunner {
   async #giveUp(turn: Turn, found: Interrupted, reason: ExhaustionReason): Promise<void> {
     this.#log(turn, turnErrors.RecoveryExhaustedError(reason, turn.failure?.error));
     const outcome = await giveUp(this.#store, turn, { ...found, reason });
-    this.#emitFinish(turn, outcome);
+    emitFinish(this.#store, turn, outcome);
     this.#finish(turn, outcome, true);
   }
 
@@ -402,13 +410,21 @@ export class TurnRunner {
     }
   }
 
+  /** The answer is as it will be: to its end, or to the step boundary at which another turn takes over. */
+  #complete(turn: Turn, ending: Omit<Ending, "status">, recoveryReason?: string): void {
+    const steeredBy = successorOf(this.#store, turn);
+    if (steeredBy) turn.handOver(steeredBy);
+    const reason = steeredBy ? STEERED : turn.fold.stops ? STOPPED_AFTER_STEP : undefined;
+    this.#end(turn, { ...ending, status: "completed", reason, steeredBy }, recoveryReason);
+  }
+
   /** Records the outcome, notifies the listeners, and lets the next turn run. */
   #end(turn: Turn, ending: Ending, recoveryReason?: string): void {
     // Read while the turn is open.
     const incident = eventOf(this.#store, turn);
     const outcome = settleTurn(this.#store, turn, ending);
-    if (incident) this.#emitRecovered(incident, outcome, recoveryReason);
-    this.#emitFinish(turn, outcome);
+    if (incident) emitRecovered(this.#store, incident, { outcome, reason: recoveryReason });
+    emitFinish(this.#store, turn, outcome);
     this.#finish(turn, outcome, isAnswer(ending));
   }
 
@@ -418,7 +434,7 @@ export class TurnRunner {
     if (turn.admitted.generation !== row.generation) return "cleared";
     if (turn.signal.aborted) return "cancelled";
     const isSuperseded = turn.fold.attempt === 0 && turn.admitted.supersedable && this.#hasSuccessor(turn);
-    return isSuperseded ? "superseded" : undefined;
+    return isSuperseded || isMerged(this.#store, turn) ? SUPERSEDED : undefined;
   }
 
   #hasSuccessor(turn: Turn): boolean {
@@ -463,36 +479,9 @@ export class TurnRunner {
     if (reachedModel) this.#store.init.background(respond(this.#store, turn, outcome));
     else turn.resolve(outcome);
   }
-
-  #announceStart(turn: Turn): void {
-    if (turn.startedAt !== undefined) return;
-    turn.startedAt = this.#store.now();
-    this.#store.init.emit("chat:turn:start", turnEvent(turn));
-  }
-
-  #emitFinish(turn: Turn, outcome: TurnOutcome): void {
-    if (turn.startedAt === undefined) return;
-    const durationMs = this.#store.now() - turn.startedAt;
-    const { status, error } = outcome;
-    this.#store.init.emit("chat:turn:finish", { ...turnEvent(turn), status, durationMs, error });
-  }
-
-  #emitRecovered(event: IncidentEvent, outcome: TurnOutcome, reason: string | undefined): void {
-    const { emit } = this.#store.init;
-    if (reason !== undefined) emit("chat:recovery:skipped", { ...event, reason });
-    else if (outcome.status === "completed") emit("chat:recovery:completed", event);
-    else if (outcome.status === "error") emit("chat:recovery:failed", { ...event, reason: outcome.error ?? "error" });
-    else emit("chat:recovery:skipped", { ...event, reason: outcome.reason ?? outcome.status });
-  }
 }
 
 /** What a client has asked stays in the conversation though it is not answered. A submission that never ran leaves nothing. */
 function staysAsked({ admitted }: Turn, reason: string): boolean {
   return reason !== "cleared" && admitted.trigger !== "submission";
-}
-
-function turnEvent(turn: Turn) {
-  const { requestId, admitted } = turn;
-  const { trigger, generation, continuation } = admitted;
-  return { requestId, trigger, admission: "queue" as const, continuation, generation };
 }

@@ -13,6 +13,7 @@ import type { Json } from "../util/json.ts";
 import { triedFiles, withRefused } from "../util/refused-files.ts";
 import { turnErrors } from "./errors.ts";
 import type { FileRefusal, FinalAnswer } from "./hooks.ts";
+import { announceReceipt, WITHDRAWN } from "./receipts.ts";
 import type { TurnStore } from "./store.ts";
 import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
@@ -47,6 +48,8 @@ export interface Ending {
   readonly refused?: readonly RefusedFiles[];
   /** As `TurnOutcome.givenUp`. */
   readonly givenUp?: boolean;
+  /** The turn that takes over. */
+  readonly steeredBy?: Turn;
   /** The messages of a turn that ends before it started still belong to the conversation. */
   readonly placesInput?: boolean;
 }
@@ -65,6 +68,8 @@ export function settleTurn(store: TurnStore, turn: Turn, ending: Ending): TurnOu
 export function announceEnding(store: TurnStore, turn: Turn, outcome: TurnOutcome): void {
   if (store.running?.turn === turn) store.running = undefined;
   store.listeners.settled(turn.view(), outcome);
+  const hadNoEffect = turn.admitted.entry !== null && turn.fold.attempt === 0 && turn.fold.steered === null;
+  if (hadNoEffect && outcome.reason !== WITHDRAWN) announceReceipt(store, turn);
 }
 
 /** For a caller with a larger transaction of its own, who announces after the commit. */
@@ -92,6 +97,7 @@ export function recordEnding(store: TurnStore, turn: Turn, given: Ending): TurnO
     const outcome = settledRecord(store, id, {
       ...ending,
       messageStored,
+      steeredBy: ending.steeredBy?.requestId,
       responds: hooks.wantsResponse && isAnswer(ending)
     });
     const ownerId = messageStored ? turn.admitted.messageId : ownerOf(store, turn.admitted);
@@ -127,7 +133,9 @@ function settledRecord(
   store: TurnStore,
   id: string,
   ending: Pick<Ending, "status" | "reason" | "error" | "output"> &
-    Partial<Pick<TurnSettled, "messageStored" | "responds">> & { readonly code?: string }
+    Partial<Pick<TurnSettled, "messageStored" | "responds">> & { readonly steeredBy?: string | undefined } & {
+      readonly code?: string;
+    }
 ): TurnSettled {
   return {
     type: "turn-settled",
@@ -139,7 +147,8 @@ function settledRecord(
     error: ending.error === undefined ? null : { code: ending.code ?? "turn-failed", message: ending.error },
     output: (ending.output ?? null) as Json,
     messageStored: ending.messageStored ?? false,
-    responds: ending.responds ?? false
+    responds: ending.responds ?? false,
+    ...(ending.steeredBy !== undefined && { steeredBy: ending.steeredBy })
   };
 }
 
@@ -164,9 +173,10 @@ function ownerOf({ init: { transcript } }: TurnStore, { inputMessageIds }: TurnA
 
 /** For calls that are made again under the turn's key. */
 function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly answer: UIMessage | undefined }): void {
-  const { idempotencyId } = turn.admitted;
-  const { status, reason, output, answer } = ended;
-  if (idempotencyId === null || status === "error") return;
+  const { steered } = turn.fold;
+  const idempotencyId = turn.admitted.idempotencyId ?? steered?.idempotencyId ?? null;
+  const { status, reason, output, answer, steeredBy } = ended;
+  if (idempotencyId === null || status === "error" || steeredBy || (steered && status === "skipped")) return;
   const { turnId: id, requestId } = turn;
   store.init.idempotency.keepTurn(idempotencyId, {
     turnId: id,

@@ -10,6 +10,7 @@ import { turnErrors } from "./errors.ts";
 import type { RecoveredPartial } from "./partial.ts";
 import type { Interrupted } from "./recovery.ts";
 import { continuedMessages, placeInput, storeAnswer } from "./settle.ts";
+import { endsHere } from "./steering.ts";
 import type { TurnStore } from "./store.ts";
 import { AnswerSize, extendingJoin, joinAfter, noJoin, storableAnswer, TurnStream, type Join } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
@@ -39,6 +40,8 @@ export function firstAttempt(id: string, now: number): AttemptStarted {
 export async function beginFirst(store: TurnStore, turn: Turn): Promise<void> {
   const { init } = store;
   const made = await deferredInput(store, turn);
+  // It was taken back meanwhile.
+  if (!turn.isOpen) return;
   init.conversation.transaction(() => {
     init.journal.writer.append([firstAttempt(turn.turnId, store.now())]);
     placeInput(store, turn);
@@ -135,6 +138,9 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
     stampsId: !view.continuation,
     continuesText: found?.partial.openTextId !== undefined,
     usage: fold.steps.usage,
+    finishedSteps: fold.steps.finished,
+    hasCallsToRun: stream.runs.size > 0,
+    endsHere: (boundary) => endsHere(store, turn, boundary),
     overflows: fold.attempts.filter(({ end }) => end === "overflow").length,
     answerChanged: ({ message, stored }) => {
       init.transcript.update(stored, ALREADY_RECORDED);

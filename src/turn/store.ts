@@ -61,6 +61,8 @@ export class TurnStore {
   /** Resolves when the response hooks of the turns so far have returned. */
   responded: Promise<void> = Promise.resolve();
   readonly #turns = new Map<string, Turn>();
+  /** Open turns that were accepted as steers or follow-ups; undefined until they were looked for. */
+  #entries: Set<string> | undefined;
 
   constructor(init: EngineInit) {
     this.init = init;
@@ -75,6 +77,36 @@ export class TurnStore {
     return this.init.conversation.row.openTurns;
   }
 
+  /** Whether a steer or a follow-up is open. */
+  get hasEntries(): boolean {
+    return this.#knownEntries().size > 0;
+  }
+
+  #knownEntries(): ReadonlySet<string> {
+    if (this.#entries) return this.#entries;
+    const entries = (this.#entries = new Set<string>());
+    for (const { turnId: id, admitted } of this.turns) if (admitted.entry !== null) entries.add(id);
+    return entries;
+  }
+
+  /** The open turns in the order in which they are run: what has begun, then steers, then the others. */
+  get queue(): readonly OpenTurn[] {
+    const { openTurns } = this;
+    if (!this.hasEntries) return openTurns;
+    const rankOf = (open: OpenTurn) => {
+      const turn = this.find(open);
+      if (!turn || turn.fold.attempt > 0) return 0;
+      return turn.admitted.entry === "steer" ? 1 : 2;
+    };
+    const ranked = openTurns.map((open) => ({ open, rank: rankOf(open) }));
+    return ranked.toSorted((a, b) => a.rank - b.rank).map(({ open }) => open);
+  }
+
+  /** The turn that has begun and is not over. */
+  get started(): Turn | undefined {
+    return this.running?.turn ?? this.turns.find(({ fold }) => fold.attempt > 0);
+  }
+
   /** The open turns whose admission can be read, oldest first. */
   get turns(): readonly Turn[] {
     return this.openTurns.flatMap((open) => this.find(open) ?? []);
@@ -82,6 +114,7 @@ export class TurnStore {
 
   add(turn: Turn): void {
     this.#turns.set(turn.turnId, turn);
+    if (turn.admitted.entry !== null) this.#entries?.add(turn.turnId);
   }
 
   /** After a restart, from its records. Undefined when its admission cannot be read any more. */
@@ -103,9 +136,17 @@ export class TurnStore {
     return open && this.find(open);
   }
 
+  /** The same, or the turn that took over from it. */
+  findChain(requestId: string): Turn | undefined {
+    const found = this.findByRequest(requestId);
+    if (found || !this.hasEntries) return found;
+    return this.turns.findLast(({ fold }) => fold.steered?.rootRequestId === requestId);
+  }
+
   forget(turn: Turn): void {
     turn.release();
     this.#turns.delete(turn.turnId);
+    this.#entries?.delete(turn.turnId);
   }
 
   /** What the kept records of any turn say, open or not, from this sequence on. */

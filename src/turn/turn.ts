@@ -2,7 +2,7 @@
 // it appends, and what only this process knows: the caller, the signal, how to stop it. `TurnView` is the plain value that
 // hooks, listeners and callers are given. There is no "current turn".
 import type { UIMessage } from "ai";
-import { emptyTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
+import { emptyTurn, type SteeredFrom, type TurnFold } from "../journal/folds/turn-fold.ts";
 import { aliasOf } from "../journal/open-turns.ts";
 import type { RecordedClientTool, TurnAdmitted, TurnGranted } from "../journal/records.ts";
 import type { TurnFolds } from "../journal/turn-folds.ts";
@@ -56,6 +56,8 @@ export interface TurnView {
   readonly resolvesMessageId?: string;
   /** What an earlier attempt was allowed to do. */
   readonly grant?: RecordedGrant;
+  /** The turn that it took over from at a step boundary, and the first turn of that chain. */
+  readonly steered?: SteeredFrom;
   /** Fires on cancel, clear and the end of the attempt. */
   readonly signal: AbortSignal;
   /** The caller, while this process lives: the socket of a chat request. Never stored. */
@@ -66,6 +68,21 @@ export interface TurnView {
 export function isContinuation({ continuation, resolvesMessageId }: TurnView): boolean {
   return continuation || resolvesMessageId !== undefined;
 }
+
+/** The turn that callers know: the first of its chain. */
+export function rootOf(turn: Pick<TurnView, "turnId" | "requestId" | "trigger" | "steered">) {
+  const { steered } = turn;
+  if (!steered) return { turnId: turn.turnId as string, requestId: turn.requestId, trigger: turn.trigger };
+  const { rootTurnId, rootRequestId, rootTrigger } = steered;
+  // Recorded from a turn's trigger; see `view`.
+  return { turnId: rootTurnId as string, requestId: rootRequestId, trigger: rootTrigger as TurnTrigger };
+}
+
+/** What the outcome of a turn says that another took over from: those who wait for it wait on. */
+export const STEERED = "steered";
+
+/** What the outcome of a turn says whose messages joined those of a newer one. */
+export const SUPERSEDED = "superseded";
 
 /** A turn without an admission: one that is not admitted yet, or whose record cannot be read. */
 export function viewWithoutAdmission(
@@ -118,7 +135,6 @@ export interface TurnInit {
 }
 
 export class Turn {
-  readonly admitted: TurnAdmitted;
   readonly requestId: string;
   /** A response hook waits for it: its own hook must not wait for that one. */
   isNested: boolean;
@@ -133,7 +149,11 @@ export class Turn {
   /** Listeners know how it ended: its cancel is recorded. Its end follows when the turns before it are over. */
   isAnnounced = false;
   readonly settled: Promise<TurnOutcome>;
-  readonly resolve: (outcome: TurnOutcome) => void;
+  /** The turn that takes over, once it is certain. */
+  #successor: Turn | undefined;
+  readonly #resolve: (outcome: TurnOutcome) => void;
+  readonly #signals: AbortSignal[] = [];
+  #origin: unknown;
   readonly #init: TurnInit;
   #fold: TurnFold;
   readonly #controller = new AbortController();
@@ -142,28 +162,47 @@ export class Turn {
   constructor(init: TurnInit) {
     this.#init = init;
     this.#fold = init.fold ?? emptyTurn(init.admitted.turnId);
-    this.admitted = init.admitted;
+    this.#origin = init.origin;
     this.requestId = aliasOf(init.admitted);
     this.isNested = init.isNested ?? false;
     this.isUntried = init.isUntried ?? false;
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>();
     this.settled = promise;
-    this.resolve = resolve;
+    this.#resolve = resolve;
     this.follow(init.signal);
+  }
+
+  /** As it was accepted, or as it was edited since. */
+  get admitted(): TurnAdmitted {
+    return this.fold.admission ?? this.#init.admitted;
+  }
+
+  /** Callers are given the outcome of the chain: that of its last turn. */
+  resolve(outcome: TurnOutcome): void {
+    if (this.#successor && outcome.reason === STEERED) void this.#successor.settled.then(this.#resolve);
+    else this.#resolve(outcome);
+  }
+
+  /** Callers of this turn wait for that one from now on, and may stop it. */
+  handOver(successor: Turn): void {
+    this.#successor = successor;
+    for (const signal of this.#signals) successor.follow(signal);
+    successor.#origin ??= this.#origin;
   }
 
   /** What its records say: of an open turn now, of one that is over as of its end. */
   get fold(): TurnFold {
-    return (this.#fold = this.#init.folds.get(this.admitted.turnId) ?? this.#fold);
+    return (this.#fold = this.#init.folds.get(this.turnId) ?? this.#fold);
   }
 
   get isOpen(): boolean {
-    return this.#init.folds.get(this.admitted.turnId) !== undefined;
+    return this.#init.folds.get(this.turnId) !== undefined;
   }
 
   /** A caller that waits for the turn may stop it. */
   follow(signal: AbortSignal | undefined): void {
     if (!signal) return;
+    this.#signals.push(signal);
     const stop = () => this.#controller.abort(signal.reason);
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
@@ -180,19 +219,20 @@ export class Turn {
   }
 
   get turnId(): TurnId {
-    return this.admitted.turnId;
+    return this.#init.admitted.turnId;
   }
 
   /** The caller, while this process lives. */
   get origin(): unknown {
-    return this.#init.origin;
+    return this.#origin;
   }
 
   /** As it is now. `signal`: of the attempt, if one runs. */
   view(signal: AbortSignal = this.signal): TurnView {
-    const { turnId, messageId, trigger, continuation, generation, inputMessageIds } = this.admitted;
-    const { body, channel, clientTools, questionId, parentMessageId, resolvesMessageId } = this.admitted;
-    const { attempt, grants } = this.fold;
+    const { admitted } = this;
+    const { turnId, messageId, trigger, continuation, generation, inputMessageIds } = admitted;
+    const { body, channel, clientTools, questionId, parentMessageId, resolvesMessageId } = admitted;
+    const { attempt, grants, steered } = this.fold;
     return {
       turnId,
       requestId: this.requestId,
@@ -212,6 +252,7 @@ export class Turn {
       parentMessageId: parentMessageId ?? undefined,
       resolvesMessageId: resolvesMessageId ?? undefined,
       grant: grants ?? undefined,
+      steered: steered ?? undefined,
       signal,
       origin: this.origin
     };

@@ -52,6 +52,11 @@ export class ChunkFeed {
     this.notify(now);
   }
 
+  /** The run is alive, and says nothing here. */
+  touch(now: number): void {
+    this.activeAt = now;
+  }
+
   add(chunk: AgentToolChunk): void {
     this.#chunks.push(chunk);
     this.#chars += chunk.body.length;

@@ -7,7 +7,7 @@ import { Cached } from "../../host/cached.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { checkMessages } from "../../feature/turn-input.ts";
-import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
+import { rootOf, STEERED, SUPERSEDED, type TurnOutcome, type TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson, stringifyJson } from "../../util/json.ts";
@@ -246,8 +246,9 @@ export class OwnRuns {
   // ── Life of the agent ──
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
-    if (turn.trigger !== "agent-tool") return;
-    const row = this.#running.value.find(({ request_id }) => request_id === turn.requestId);
+    const { trigger, requestId } = rootOf(turn);
+    if (trigger !== "agent-tool" || outcome.reason === STEERED || outcome.reason === SUPERSEDED) return;
+    const row = this.#running.value.find(({ request_id }) => request_id === requestId);
     if (row) this.#services.background(this.#end(row, outcome));
   }
 
@@ -267,7 +268,7 @@ export class OwnRuns {
 
   /** Its turn is over, and its row does not say so. */
   #isCutOff({ status, turn_id }: OwnRunRow): boolean {
-    return status === "running" && !this.#services.turns.isTurnOpen(turn_id);
+    return status === "running" && !this.#services.turns.isChainOpen(turn_id);
   }
 
   #reconcile(row: OwnRunRow): Promise<void> {
@@ -362,7 +363,12 @@ export class OwnRuns {
     if (this.#isListening) return;
     this.#isListening = true;
     const { turns, clock } = this.#services;
-    turns.listen({ chunk: (turn, chunk) => this.#feeds.get(turn.requestId)?.push(chunk, clock.now()) });
+    turns.listen({
+      chunk: (turn, chunk) => {
+        if (turn.steered) this.#feeds.get(turn.steered.rootRequestId)?.touch(clock.now());
+        else this.#feeds.get(turn.requestId)?.push(chunk, clock.now());
+      }
+    });
   }
 
   /** Of a run whose turn is open: what is in memory, or what the journal has with everything that follows. */

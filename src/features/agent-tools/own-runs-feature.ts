@@ -5,6 +5,7 @@ import { OWN_RUN_TABLES, OwnRuns } from "./own-run.ts";
 import type { ChildRuns } from "./child-runs.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import { rootOf, type TurnView } from "../../turn/turn.ts";
 
 export interface OwnRunsFeature extends Feature {
   readonly own: OwnRuns;
@@ -36,8 +37,9 @@ export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRun
     stop: () => own.work.stop(),
     nextWake: () => own.work.nextWake(),
     runDue: () => own.work.runDue(),
-    inTurn: ({ turnId, requestId }) => {
-      const limit = own.tokenLimit(requestId);
+    inTurn: (turn: TurnView) => {
+      const { turnId } = turn;
+      const limit = own.tokenLimit(rootOf(turn).requestId);
       return { tokens: { used: () => children.tokensOf(turnId), limit } };
     },
     calls: {

@@ -16,6 +16,7 @@ import type { TurnFold } from "../../journal/folds/turn-fold.ts";
 import type { TurnArchive, TurnHistory } from "../../journal/history.ts";
 import { encodeTurn } from "../../journal/turn-row.ts";
 import { outsideTurns } from "../../turn/nesting.ts";
+import { SUPERSEDED } from "../../turn/turn.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { isUsableId } from "../../util/ids.ts";
 import { isObject, parseJson } from "../../util/json.ts";
@@ -247,8 +248,12 @@ export class Submissions implements TurnArchive {
 
   /** Its turn is being settled, in this transaction. */
   settled(turn: TurnFold, { requestId, history }: { requestId: string; history: TurnHistory }): boolean {
-    if (turn.admission !== null && turn.admission.trigger !== "submission") return false;
-    const row = this.#table.isEmpty ? undefined : this.#table.byId(requestId);
+    const { steered, outcome, admission } = turn;
+    const trigger = steered?.rootTrigger ?? admission?.trigger ?? "submission";
+    // Another turn took over, or goes on with the words of this one: its end is the submission's.
+    const goesOn = outcome?.steeredBy !== undefined || (steered && outcome?.reason === SUPERSEDED);
+    if (trigger !== "submission" || goesOn) return false;
+    const row = this.#table.isEmpty ? undefined : this.#table.byId(steered?.rootRequestId ?? requestId);
     const end = row && submissionEnd(turn);
     if (!row || !end || row.settled_at !== null) return false;
     this.#table.end(row, end, { sequence: turn.lastSequence, history: encodeTurn(history) });

@@ -19,7 +19,7 @@ import {
   type WorkflowPrompt
 } from "./workflow-prompt.ts";
 import type { FinalAnswer } from "../../turn/hooks.ts";
-import type { TurnView } from "../../turn/turn.ts";
+import { rootOf, type TurnView } from "../../turn/turn.ts";
 import type { AssembledParts, Feature, TurnPart } from "../../feature/feature.ts";
 
 /** The agent's side of `ThinkWorkflow`. */
@@ -57,8 +57,10 @@ function openPrompts(services: ChatServices): WorkflowPromptsFeature {
     if (prompt) outbox.add(prompt, id, end);
   };
   const questions = new WorkflowApprovals({ sql, clock, outbox });
-  const promptOf = ({ trigger, requestId }: Pick<TurnView, "trigger" | "requestId">) =>
-    trigger === "submission" ? readWorkflowPrompt(submitted.metadataOf(requestId)) : undefined;
+  const promptOf = (turn: TurnView) => {
+    const { trigger, requestId } = rootOf(turn);
+    return trigger === "submission" ? readWorkflowPrompt(submitted.metadataOf(requestId)) : undefined;
+  };
   const name = () => finalAnswerName(new Set([...Object.keys(overrides.getTools()), ...Object.keys(actionsOf(agent))]));
   return {
     name: "workflow-prompts",
@@ -110,6 +112,7 @@ function partOf(toolName: string, schema: Record<string, unknown>): TurnPart {
     })
   };
   return {
+    isWhole: true,
     // A client's tool never takes the place of one in this layer.
     tools: { actions: tools },
     begin(_context, parts) {

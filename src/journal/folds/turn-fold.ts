@@ -11,6 +11,7 @@ import type {
   ModelCalled,
   ReadableRecord,
   RecordedError,
+  SteerApplied,
   StepFinished,
   StepUsage,
   TurnAdmitted,
@@ -50,6 +51,10 @@ export interface TurnFold {
   readonly attempt: number;
   readonly calls: CallsFold;
   readonly cancel: Pick<TurnCancelRequested, "at" | "reason"> | null;
+  /** It ends before its next model call. */
+  readonly stops: boolean;
+  /** The turn that it took over from. */
+  readonly steered: SteeredFrom | null;
   /** Sequence of the newest content, 0 for none. Only grows. */
   readonly contentSequence: number;
   /** Number the next chunk will get. */
@@ -69,6 +74,8 @@ export interface TurnFold {
   readonly outcome: TurnSettled | null;
   readonly lastSequence: number;
 }
+
+export type SteeredFrom = Omit<SteerApplied, "type" | "turnId" | "at">;
 
 /** Chunks `from` up to, not including, `to`; the last range is open. */
 export interface KeptRange {
@@ -104,6 +111,8 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     attempt: 0,
     calls: NO_CALLS,
     cancel: null,
+    stops: false,
+    steered: null,
     contentSequence: 0,
     nextChunk: 0,
     kept: [],
@@ -170,6 +179,14 @@ function applyRest(turn: TurnFold, record: ReadableRecord): TurnFold {
       return { ...turn, stash: record.data };
     case "turn-cancel-requested":
       return { ...turn, cancel: turn.cancel ?? { at: record.at, reason: record.reason } };
+    case "turn-stop-requested":
+      return { ...turn, stops: true };
+    case "input-edited":
+      return turn.admission ? { ...turn, admission: { ...turn.admission, input: record.input } } : turn;
+    case "steer-applied": {
+      const { type: _type, turnId: _turnId, at: _at, ...steered } = record;
+      return { ...turn, steered: turn.steered ?? steered };
+    }
     case "turn-settled":
       return settle(turn, record);
     case "record-quarantined":

@@ -1,0 +1,77 @@
+// What became of the messages that were given to a busy conversation: one receipt each, from the records of its turn.
+import type { UIMessage } from "ai";
+import type { WaitingEntry } from "../journal/records.ts";
+import type { TurnStore } from "./store.ts";
+import type { Turn } from "./turn.ts";
+
+export type ReceiptState =
+  /** A steer that waits for the next step boundary. */
+  | "accepted"
+  /** A follow-up that waits for the turns before it. */
+  | "queued"
+  /** The running turn ended after `step`, and the model is given the message next. */
+  | "applied"
+  /** It is a turn of its own. */
+  | "started"
+  /** Its sender took it back. Nothing of it is stored. */
+  | "withdrawn"
+  /** It was cancelled, or the conversation was cleared, before it had an effect. */
+  | "dropped";
+
+/** What became of a message that was given to a busy conversation. */
+export interface Receipt {
+  /** Of the message, and of the turn that it is or becomes: `cancel` and the frames of its answer know it by this id. */
+  readonly id: string;
+  readonly kind: WaitingEntry;
+  readonly state: ReceiptState;
+  /** When it was accepted. */
+  readonly at: number;
+  readonly messageIds: readonly string[];
+  /** While it waits: what it says now, and its place among those that wait, counted from 1. */
+  readonly messages?: readonly UIMessage[];
+  readonly place?: number;
+  /** Of an applied one: the turn that ended for it, and after how many of that turn's model calls. */
+  readonly to?: string;
+  readonly step?: number;
+}
+
+/** It can still be edited and withdrawn. */
+export function isWaiting({ admitted, fold, isOpen, isAnnounced }: Turn): boolean {
+  return admitted.entry !== null && isOpen && fold.attempt === 0 && fold.steered === null && !isAnnounced;
+}
+
+/** Steers first, then follow-ups, each in the order of their acceptance. */
+export function waitingTurns(store: TurnStore): readonly Turn[] {
+  return store.hasEntries ? store.queue.flatMap((open) => store.find(open) ?? []).filter(isWaiting) : [];
+}
+
+export function receiptOf(store: TurnStore, turn: Turn): Receipt {
+  const { admitted, fold, requestId: id } = turn;
+  const { inputMessageIds: messageIds, at } = admitted;
+  const kind = admitted.entry ?? "follow-up";
+  const common = { id, kind, at, messageIds };
+  const { steered, outcome } = fold;
+  if (steered) return { ...common, state: "applied", to: steered.fromRequestId, step: steered.step };
+  if (fold.attempt > 0) return { ...common, state: "started" };
+  if (outcome) return { ...common, state: outcome.reason === WITHDRAWN ? "withdrawn" : "dropped" };
+  if (!isWaiting(turn)) return { ...common, state: "dropped" };
+  return {
+    ...common,
+    state: kind === "steer" ? "accepted" : "queued",
+    // Stored by `admit` as the messages they are.
+    messages: admitted.input as readonly unknown[] as readonly UIMessage[],
+    place: waitingTurns(store).indexOf(turn) + 1
+  };
+}
+
+export function announceReceipt(store: TurnStore, turn: Turn): void {
+  if (turn.admitted.entry !== null) store.listeners.receipt(receiptOf(store, turn));
+}
+
+/** Those that wait, in the order in which they will take effect. */
+export function waitingReceipts(store: TurnStore): Receipt[] {
+  return waitingTurns(store).map((turn) => receiptOf(store, turn));
+}
+
+/** Why a turn ended that was taken back while it waited. */
+export const WITHDRAWN = "withdrawn";
