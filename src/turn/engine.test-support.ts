@@ -15,6 +15,7 @@ import { TurnEngine } from "./engine.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { TurnHooks } from "./hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
+import type { Receipt } from "./receipts.ts";
 import { retryAtOf } from "./retry-policy.ts";
 import type { RepairedPrompt, Transcript } from "../session/transcript.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
@@ -115,6 +116,7 @@ type Heard =
   | { what: "chunk"; turn: TurnView; seq: number; body: string }
   | { what: "settled"; turn: TurnView; outcome: TurnOutcome }
   | { what: "updated"; message: UIMessage }
+  | { what: "receipt"; receipt: Receipt }
   | { what: "transcript" | "cleared" };
 
 export class World {
@@ -171,6 +173,7 @@ export class World {
       chunk: (turn, chunk) => void this.heard.push({ what: "chunk", turn, ...chunk }),
       interrupted: (turn) => void this.heard.push({ what: "interrupted", turn }),
       settled: (turn, outcome) => void this.heard.push({ what: "settled", turn, outcome }),
+      receipt: (receipt) => void this.heard.push({ what: "receipt", receipt }),
       messageUpdated: (message) => void this.heard.push({ what: "updated", message }),
       transcriptChanged: () => void this.heard.push({ what: "transcript" }),
       cleared: () => void this.heard.push({ what: "cleared" })

@@ -223,7 +223,7 @@ export class TurnRunner {
     }
     // It was taken back.
     if (!turn.isOpen) return this.#store.forget(turn);
-    announceReceipt(this.#store, turn);
+    if (turn.fold.steered === null) announceReceipt(this.#store, turn);
     await this.#try(turn, undefined);
   }
 
