@@ -132,6 +132,8 @@ export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.
 export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 
 export type { MessageConcurrency } from "./wire/index.ts";
+export type { SteerContext, SteerDecision, SteerOptions } from "./features/steering/capability.ts";
+export type { Receipt } from "./turn/receipts.ts";
 export type { StreamCallback } from "./feature/stream-callback.ts";
 export {
   FileError,

@@ -22,6 +22,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "core/queue": "src/core/queue.ts",
   "core/schedules": "src/core/schedules.ts",
   "core/skills": "src/core/skills.ts",
+  "core/steering": "src/core/steering.ts",
   "core/submissions": "src/core/submissions.ts",
   "core/takeover": "src/core/takeover.ts",
   "core/tasks": "src/core/tasks.ts",

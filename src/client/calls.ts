@@ -47,6 +47,11 @@ export class Calls {
   }
 
   call(method: string, args: readonly unknown[], options: RepeatableCall = {}): Promise<unknown> {
+    return this.send(method, (id) => clientFrames.call(id, method, args), options);
+  }
+
+  /** The same for a command that is no method. `frameOf` makes its frame, with the id that the answer names. */
+  send(method: string, frameOf: (id: string) => string, options: RepeatableCall): Promise<unknown> {
     if (this.#open.size >= MAX_OPEN_CALLS) {
       return Promise.reject(new ClientQueueFullError("calls", MAX_OPEN_CALLS));
     }
@@ -57,7 +62,7 @@ export class Calls {
     const call: OpenCall = { method, onChunk, resolve, reject };
     this.#open.set(id, call);
     const stopWaiting = this.#limit(id, call, options);
-    this.#send(id, clientFrames.call(id, method, args), options.onRepeat);
+    this.#send(id, frameOf(id), options.onRepeat);
     return promise.finally(stopWaiting);
   }
 

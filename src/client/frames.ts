@@ -4,6 +4,7 @@ import { readAwaitedRetry, type AwaitedRetry } from "./retry.ts";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isChunk } from "../model/message-fold.ts";
 import { isObject, parseJson } from "../util/json.ts";
+import { receiptList, type ClientReceipt } from "./receipts.ts";
 import { submissionList, type ClientSubmission } from "./submissions.ts";
 
 export type Outcome = "completed" | "error" | "aborted" | "skipped";
@@ -60,6 +61,8 @@ export type AgentFrame =
   | { readonly type: "state"; readonly state: unknown }
   | { readonly type: "state-error"; readonly error: string }
   | { readonly type: "submissions"; readonly submissions: readonly ClientSubmission[] }
+  /** Undefined: this one receipt changed. */
+  | { readonly type: "receipts"; readonly receipts: readonly ClientReceipt[]; readonly isAll: boolean }
   | { readonly type: "answer"; readonly callId: string; readonly answer: CallAnswer }
   | { readonly type: "run"; readonly sequence: number; readonly callId: string | undefined; readonly event: RunEvent };
 
@@ -147,6 +150,9 @@ const AGENT = new Map<string, (frame: Fields) => AgentFrame | undefined>([
       return list && { type: "submissions", submissions: list };
     }
   ],
+  ["cf_agent_chat_receipt", ({ receipt }) => readReceipts([receipt], false)],
+  ["cf_agent_chat_waiting", ({ receipts }) => readReceipts(receipts, true)],
+  ["cf_agent_chat_steering_result", readSteeringResult],
   ["rpc", readAnswer],
   ["agent-tool-event", readRun]
 ]);
@@ -214,6 +220,19 @@ function readAnswer({ id, success, result, error, done }: Fields): AgentFrame | 
   const answer: CallAnswer =
     success === true ? { ok: true, result, isDone: done !== false } : { ok: false, error: String(error) };
   return { type: "answer", callId: id, answer };
+}
+
+function readReceipts(value: unknown, isAll: boolean): AgentFrame | undefined {
+  const receipts = receiptList(value);
+  return receipts && { type: "receipts", receipts, isAll };
+}
+
+function readSteeringResult({ key, result, failed }: Fields): AgentFrame | undefined {
+  if (typeof key !== "string") return undefined;
+  const answer: CallAnswer = isObject(failed)
+    ? { ok: false, error: String(failed["message"]) }
+    : { ok: true, result, isDone: true };
+  return { type: "answer", callId: key, answer };
 }
 
 function readRun({ sequence, parentToolCallId, event }: Fields): AgentFrame | undefined {
@@ -304,6 +323,15 @@ export interface ApprovalFrame {
   readonly input?: unknown;
 }
 
+/** What is to be done with a message that waits, or with the running turn. */
+export interface SteeringCommand {
+  readonly do: "steer" | "follow-up" | "edit" | "withdraw" | "stop-after-step";
+  /** Of the message; for a turn that is to stop, its request. */
+  readonly id?: string | undefined;
+  readonly message?: UIMessage | undefined;
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+}
+
 export const clientFrames = {
   request: ({ requestId, messages, trigger, clientTools, body }: RequestFrame) =>
     JSON.stringify({
@@ -336,5 +364,7 @@ export const clientFrames = {
   probe: (probeId: string) => JSON.stringify({ type: "cf_agent_stream_resume_request", probeId }),
   acknowledge: (id: string) => JSON.stringify({ type: "cf_agent_stream_resume_ack", id }),
   state: (state: unknown) => JSON.stringify({ type: "cf_agent_state", state }),
+  steering: (key: string, command: SteeringCommand) =>
+    JSON.stringify({ type: "cf_agent_chat_steering", key, ...command }),
   call: (id: string, method: string, args: readonly unknown[]) => JSON.stringify({ type: "rpc", id, method, args })
 };

@@ -1,13 +1,14 @@
 // `everthink/client`: the client library. Plain TypeScript for browsers and Node; React is not needed.
-export {
-  createThinkClient,
-  type SubmitOptions,
-  type SubmitResult,
-  type ThinkClient,
-  type ThinkClientOptions,
-  type ThinkClientSettings,
-  type ThinkSnapshot
-} from "./think-client.ts";
+export { createThinkClient, type ThinkClient } from "./think-client.ts";
+export type {
+  SteerOptions,
+  SubmitOptions,
+  SubmitResult,
+  ThinkClientOptions,
+  ThinkClientSettings,
+  ThinkSnapshot
+} from "./options.ts";
+export type { ClientReceipt } from "./receipts.ts";
 export type { AgentAddress, AgentStep, Query } from "./address.ts";
 export type { ThinkClientPlatform } from "./platform.ts";
 export type { AgentRun } from "./agent-runs.ts";

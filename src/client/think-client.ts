@@ -1,83 +1,47 @@
 // The client of one agent: a store outside any framework over one connection. `getSnapshot` is everything there is to
 // show; the methods are everything a user can do. This file only wires the parts.
 import type { UIMessage } from "ai";
-import { agentUrl, messagesUrl, socketUrl, subAgentUrl, type AgentAddress, type Query } from "./address.ts";
+import { agentUrl, messagesUrl, socketUrl, subAgentUrl, type Query } from "./address.ts";
 import { NO_RUNS, reduceRuns, shownRuns, type AgentRun, type AgentRuns } from "./agent-runs.ts";
 import type { AgentState, CallableMethods } from "./callables.ts";
 import { Calls, type CallOptions, type RepeatableCall } from "./calls.ts";
 import type { TurnEnd } from "./chat-state.ts";
-import { type ApprovalHandler, type ClientTools, describeTools, ToolRunner } from "./client-tools.ts";
+import { describeTools, ToolRunner } from "./client-tools.ts";
 import { ClientConversation } from "./conversation.ts";
 import { questionOfRun, sendDecision, type CallAgent, type DecidedQuestion } from "./decisions.ts";
 import { diagnose, type Diagnosis } from "./diagnosis.ts";
 import { CallMayHaveRunError, ClientClosedError } from "./errors.ts";
-import { type AgentFrame, type ApprovalFrame, clientFrames, messageList, readFrame } from "./frames.ts";
+import {
+  type AgentFrame,
+  type ApprovalFrame,
+  clientFrames,
+  messageList,
+  readFrame,
+  type SteeringCommand
+} from "./frames.ts";
 import { isParked, toolPartsOf } from "./message-list.ts";
+import {
+  NO_AGENT,
+  type AgentSide,
+  type SteerOptions,
+  type SubmitOptions,
+  type SubmitResult,
+  type ThinkClientOptions,
+  type ThinkClientSettings,
+  type ThinkSnapshot
+} from "./options.ts";
 import { Outbox } from "./outbox.ts";
 import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequest } from "./requests.ts";
 import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE } from "./socket.ts";
-import { withSubmissions, type ClientSubmission } from "./submissions.ts";
-import { type ChatView, type WaitingApproval, viewOf } from "./view.ts";
+import { withoutWaiting, withReceipts, type ClientReceipt } from "./receipts.ts";
+import { withSubmissions } from "./submissions.ts";
+import { type WaitingApproval, viewOf } from "./view.ts";
 import { pageOrigin, resolvePlatform, watchNetwork, type ThinkClientPlatform } from "./platform.ts";
-
-/** May be changed while the client lives. */
-export interface ThinkClientSettings {
-  /** Tools that run here. Their descriptions go to the model with each message. */
-  readonly tools?: ClientTools;
-  /** Decides approvals by program, without the user. */
-  readonly onApproval?: ApprovalHandler;
-  /** Goes into the URL of each connection. A function is asked anew each time, for tokens that expire. */
-  readonly query?: Query | (() => Query | Promise<Query>);
-  /** Fields for the agent's hooks, sent with each request. */
-  readonly body?: Readonly<Record<string, unknown>>;
-  /** Text from the agent that is not of the protocol. */
-  readonly onMessage?: (text: string) => void;
-}
-
-export type ThinkClientOptions = AgentAddress &
-  ThinkClientSettings &
-  ThinkClientPlatform & {
-    /** False: nothing happens before `connect()`. */
-    readonly autoConnect?: boolean;
-    /** Attempts after the first failed one, in a row; then the connection is `refused`. Default: no limit. */
-    readonly maxRetries?: number;
-  };
-
-export interface ThinkSnapshot<State = unknown> extends ChatView {
-  readonly connection: ConnectionState;
-  /** Why there is no connection: what the last attempt met, or why the server refuses this client. */
-  readonly connectionError: string | undefined;
-  /** The agent's state; undefined until the agent sent it. */
-  readonly state: State | undefined;
-  /** Why the last change of the state was not accepted. */
-  readonly stateError: string | undefined;
-  /** Runs of sub-agents as tools, in the order in which they began. `callId` says which tool call one belongs to. */
-  readonly agentRuns: readonly AgentRun[];
-  /** What the agent is called, once it said so. */
-  readonly identity: { readonly agent: string; readonly name: string } | undefined;
-  /** Turns that were submitted, newest first: the newest when this client connected, and every one since. */
-  readonly submissions: readonly ClientSubmission[];
-}
-
-export interface SubmitOptions {
-  /** One submission per key. Default: the message's id. */
-  readonly idempotencyKey?: string;
-}
-
-export interface SubmitResult extends ClientSubmission {
-  /** False: an earlier call under the same key was. */
-  readonly accepted: boolean;
-}
 
 /** Keys of states in the outbox. */
 const STATE = "state:";
 /** For methods that do the same when they are called again. */
 const REPEATABLE: RepeatableCall = { onRepeat: () => undefined };
-
-type AgentSide = Pick<
-  ThinkSnapshot,
-  "connection" | "connectionError" | "state" | "stateError" | "identity" | "submissions"
->;
 
 /**
  * Connects to an agent.
@@ -107,14 +71,7 @@ export class ThinkClient<Agent = unknown> {
   /** Identifies this client's connection to the server, over reconnects. */
   readonly #connectionId = newId();
   #settings: ThinkClientSettings;
-  #agent: AgentSide = {
-    connection: "closed",
-    connectionError: undefined,
-    state: undefined,
-    stateError: undefined,
-    identity: undefined,
-    submissions: []
-  };
+  #agent: AgentSide = NO_AGENT;
   #runs: AgentRuns = NO_RUNS;
   #snapshot: ThinkSnapshot<AgentState<Agent>> | undefined;
 
@@ -160,8 +117,10 @@ export class ThinkClient<Agent = unknown> {
   /** The same object until something changes. */
   readonly getSnapshot = (): ThinkSnapshot<AgentState<Agent>> => {
     // The state's type is the word of the class; the server sends what the class stored.
+    const view = this.#snapshot ? undefined : viewOf(this.#conversation.state);
     this.#snapshot ??= {
-      ...viewOf(this.#conversation.state),
+      ...view,
+      messages: withoutWaiting(view?.messages ?? [], this.#agent.queued),
       ...this.#agent,
       agentRuns: shownRuns(this.#runs)
     } as ThinkSnapshot<AgentState<Agent>>;
@@ -215,6 +174,29 @@ export class ThinkClient<Agent = unknown> {
     // What the agent's own method returns.
     return this.#call("submitMessages", [messages, { idempotencyKey }], REPEATABLE) as Promise<SubmitResult>;
   };
+
+  /**
+   * Gives a message to the running turn: the model reads it before its next call. Resolves with the receipt when the agent
+   * has accepted it. A conversation that is idle begins a turn with it.
+   */
+  readonly steer = (input: MessageInput, options: SteerOptions = {}): Promise<ClientReceipt> =>
+    this.#give("steer", input, options);
+
+  /** Gives a message for after the turns that run and wait. Resolves with the receipt when the agent has accepted it. */
+  readonly followUp = (input: MessageInput, options: SteerOptions = {}): Promise<ClientReceipt> =>
+    this.#give("follow-up", input, options);
+
+  /** Replaces what a message of `queued` says. Rejects if it has taken effect: then nothing was changed. */
+  readonly editQueued = (id: string, input: MessageInput): Promise<ClientReceipt> =>
+    this.#steering({ do: "edit", id, message: planSend(newId(), input).posted[0] }) as Promise<ClientReceipt>;
+
+  /** Takes a message of `queued` back. Rejects if it has taken effect. */
+  readonly withdraw = (id: string): Promise<ClientReceipt> =>
+    this.#steering({ do: "withdraw", id }) as Promise<ClientReceipt>;
+
+  /** Lets the running turn end before its next model call, with what it has. Resolves false when none runs. */
+  readonly stopAfterStep = (requestId?: string): Promise<boolean> =>
+    this.#steering({ do: "stop-after-step", id: requestId }) as Promise<boolean>;
 
   /** Stops what runs and what waits. The partial answer stays. Resolves when the agent has it. */
   readonly stop = (): Promise<void> => this.#conversation.stop();
@@ -386,7 +368,29 @@ export class ThinkClient<Agent = unknown> {
     return this.#calls.call(method, args, options);
   }
 
+  #give(
+    kind: ClientReceipt["kind"],
+    input: MessageInput,
+    { id = newId(), body }: SteerOptions
+  ): Promise<ClientReceipt> {
+    const [message] = planSend(newId(), input).posted;
+    const given = { ...this.#settings.body, ...body };
+    const fields = Object.keys(given).length > 0 ? given : undefined;
+    // Sent again after a lost connection, it is the same message.
+    return this.#steering({ do: kind, id, message, body: fields }) as Promise<ClientReceipt>;
+  }
+
+  #steering(command: SteeringCommand): Promise<unknown> {
+    const { connection, connectionError } = this.#agent;
+    if (connection === "closed" || connection === "refused") {
+      return Promise.reject(new ClientClosedError(connectionError));
+    }
+    return this.#calls.send(command.do, (key) => clientFrames.steering(key, command), REPEATABLE);
+  }
+
   #opened(): void {
+    // What waits is sent again, if anything does.
+    if (this.#agent.queued.length > 0) this.#setAgent({ queued: [] });
     this.#outbox.pump();
     this.#conversation.opened();
   }
@@ -424,6 +428,8 @@ export class ThinkClient<Agent = unknown> {
         return this.#outbox.hasAny(STATE) ? undefined : this.#setAgent({ state: frame.state });
       case "submissions":
         return this.#setAgent({ submissions: withSubmissions(this.#agent.submissions, frame.submissions) });
+      case "receipts":
+        return this.#setAgent({ queued: withReceipts(this.#agent.queued, frame) });
       case "state-error":
         return this.#setAgent({ stateError: frame.error });
       case "answer":

@@ -15,6 +15,11 @@ export type UseThinkResult<Agent> = ThinkSnapshot<AgentState<Agent>> &
     ThinkClient<Agent>,
     | "send"
     | "submit"
+    | "steer"
+    | "followUp"
+    | "editQueued"
+    | "withdraw"
+    | "stopAfterStep"
     | "stop"
     | "regenerate"
     | "edit"
@@ -54,8 +59,10 @@ export function useThink<Agent = unknown>(options: ThinkClientOptions): UseThink
 function actionsOf<Agent>(client: ThinkClient<Agent>) {
   const { send, submit, stop, regenerate, edit, branches, selectBranch, clear } = client;
   const { answerTool, failTool, approve, reject, call, setState, addressOf } = client;
+  const { steer, followUp, editQueued, withdraw, stopAfterStep } = client;
+  const waiting = { steer, followUp, editQueued, withdraw, stopAfterStep };
   const conversation = { send, submit, stop, regenerate, edit, branches, selectBranch, clear };
-  return { ...conversation, answerTool, failTool, approve, reject, call, setState, addressOf };
+  return { ...conversation, ...waiting, answerTool, failTool, approve, reject, call, setState, addressOf };
 }
 
 /**

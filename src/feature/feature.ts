@@ -170,6 +170,8 @@ export interface Roles {
   readonly submissions: SubmissionsRole;
   /** A question was not decided in time: says so where it was asked. Once, however often it is called. */
   readonly escalated: (question: PendingApproval) => Promise<void>;
+  /** Takes a client's command about messages that wait. `sender` is its connection. */
+  readonly steering: (sender: object, fields: Record<string, unknown>) => MaybePromise<void>;
   /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */
   readonly preserve: () => Preserve | undefined;
 

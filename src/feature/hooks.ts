@@ -24,6 +24,8 @@ export interface TurnDetails {
   readonly requestId: string;
   /** Counts from 1; above 1 after an interruption. */
   readonly attempt: number;
+  /** The request that ended at a step boundary for the words of this turn. */
+  readonly steeredFrom?: string;
   /**
    * Fires when the turn is cancelled or cleared, and when the attempt ends. Copies leave it out (spreading, cloning,
    * storing, RPC): a signal cannot be copied.

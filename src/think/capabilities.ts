@@ -11,6 +11,7 @@ import { inspection, type InspectionMembers } from "../features/inspection/capab
 import { toolDiscovery, type ToolDiscoveryMembers } from "../features/discovery/capability.ts";
 import { mcpTools, type McpTurnMembers } from "../features/mcp/capability.ts";
 import { skills, type SkillsMembers } from "../features/skills/capability.ts";
+import { steering, type SteeringMembers } from "../features/steering/capability.ts";
 import { submissions, type SubmissionMembers } from "../features/submissions/capability.ts";
 import { scheduledTasks, type ScheduledTaskMembers } from "../features/tasks/capability.ts";
 import { web, type WebMembers } from "../features/web/capability.ts";
@@ -37,7 +38,8 @@ export const THINK_CAPABILITIES = [
   childRuns,
   executions,
   inspection,
-  plainClients
+  plainClients,
+  steering
 ] as const;
 
 /** The same, for the type of the class. */
@@ -58,4 +60,5 @@ export interface ThinkMembers
     ChildRunMembers,
     ExecutionMembers,
     InspectionMembers,
-    PlainChatMembers {}
+    PlainChatMembers,
+    SteeringMembers {}

@@ -325,6 +325,7 @@ export class ThinkRuntime {
       clock: agent.clock,
       describeFailure: (error, context) => hooks.describeFailure(error, context),
       concurrency: () => this.overrides.messageConcurrency,
+      steering: (sender, fields) => features.role("steering")?.(sender, fields),
       emit: (type, payload) => agent.emit(type, payload),
       atomically: (work) => store.scope.conversation.transaction(work),
       changes: store.scope.changes

@@ -11,8 +11,9 @@ const MAX_DEPTH = 64;
 
 /** The same fields with the turn's details. */
 export function withDetails<Fields extends object>(fields: Fields, turn: TurnView): Fields & TurnDetails {
-  const { turnId, requestId, attempt, signal } = turn;
-  return withHidden({ ...fields, turnId, requestId, attempt }, { signal });
+  const { turnId, requestId, attempt, signal, steered } = turn;
+  const steeredFrom = steered && { steeredFrom: steered.fromRequestId };
+  return withHidden({ ...fields, turnId, requestId, attempt, ...steeredFrom }, { signal });
 }
 
 export function stepStartContext(event: StepStart, turn: TurnView): PrepareStepContext {

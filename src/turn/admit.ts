@@ -38,6 +38,8 @@ export interface Admission {
   readonly notBeforeAt?: number;
   /** How it is to take effect while a turn runs. */
   readonly entry?: WaitingEntry;
+  /** Its sender does not show the messages by itself. */
+  readonly isUnseen?: boolean;
   readonly signal?: AbortSignal;
   readonly origin?: unknown;
   /** The key it is started under (`idempotencyId`): a turn of this id that is open, or did not fail, is this one. */

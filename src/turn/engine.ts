@@ -68,7 +68,7 @@ export class TurnEngine {
   /** Durable when it returns. Under a known key: the turn that was started under it. Throws what `refuseNested` throws. */
   admit(admission: Admission): TurnTicket {
     if (BLOCKING.has(admission.trigger) && !admission.entry) this.refuseNested();
-    return this.#findKeyed(admission) ?? this.#begin(this.#write(admission));
+    return this.#findKeyed(admission) ?? this.#begin(this.#write(admission), admission);
   }
 
   requestOf(id: string): string | undefined {
@@ -100,16 +100,15 @@ export class TurnEngine {
   }
 
   /** The turn is durable: listeners are notified, and the runner may take it. */
-  #begin(turn: Turn): TurnTicket {
-    const { turnId, requestId, origin } = turn;
+  #begin(turn: Turn, { isUnseen = false }: Admission): TurnTicket {
+    const { turnId, requestId } = turn;
+    const origin = isUnseen ? undefined : turn.origin;
     // The caller's own transaction may be around this one.
     this.#store.init.conversation.afterCommit(
       () => {
         this.#store.listeners.accepted(turn.view());
-        announceReceipt(this.#store, turn);
-        // Its sender shows a steer apart from the conversation until it takes effect.
-        const isShown = turn.admitted.entry === null;
-        if (turn.admitted.input.length > 0) this.#store.listeners.transcriptChanged(isShown ? origin : undefined);
+        if (turn.admitted.entry !== null) announceReceipt(this.#store, turn);
+        if (turn.admitted.input.length > 0) this.#store.listeners.transcriptChanged(origin);
         this.#runner.drive();
       },
       // It never was: its caller must not wait for ever.

@@ -65,7 +65,7 @@ export function receiptOf(store: TurnStore, turn: Turn): Receipt {
 }
 
 export function announceReceipt(store: TurnStore, turn: Turn): void {
-  if (turn.admitted.entry !== null) store.listeners.receipt(receiptOf(store, turn));
+  store.listeners.receipt(receiptOf(store, turn));
 }
 
 /** Those that wait, in the order in which they will take effect. */

@@ -209,7 +209,7 @@ export class TurnRunner {
       epoch,
       nowMs: this.#store.now(),
       awaitsOutcome: keptCalls(this.#store, turn).length > 0,
-      isSteered: successorOf(this.#store, turn) !== undefined
+      isSteered: this.#successorOf(turn) !== undefined
     };
   }
 
@@ -223,7 +223,7 @@ export class TurnRunner {
     }
     // It was taken back.
     if (!turn.isOpen) return this.#store.forget(turn);
-    if (turn.fold.steered === null) announceReceipt(this.#store, turn);
+    if (turn.admitted.entry !== null && turn.fold.steered === null) announceReceipt(this.#store, turn);
     await this.#try(turn, undefined);
   }
 
@@ -410,9 +410,13 @@ export class TurnRunner {
     }
   }
 
+  #successorOf(turn: Turn): Turn | undefined {
+    return this.#store.hasEntries ? successorOf(this.#store, turn) : undefined;
+  }
+
   /** The answer is as it will be: to its end, or to the step boundary at which another turn takes over. */
   #complete(turn: Turn, ending: Omit<Ending, "status">, recoveryReason?: string): void {
-    const steeredBy = successorOf(this.#store, turn);
+    const steeredBy = this.#successorOf(turn);
     if (steeredBy) turn.handOver(steeredBy);
     const reason = steeredBy ? STEERED : turn.fold.stops ? STOPPED_AFTER_STEP : undefined;
     this.#end(turn, { ...ending, status: "completed", reason, steeredBy }, recoveryReason);
@@ -434,7 +438,8 @@ export class TurnRunner {
     if (turn.admitted.generation !== row.generation) return "cleared";
     if (turn.signal.aborted) return "cancelled";
     const isSuperseded = turn.fold.attempt === 0 && turn.admitted.supersedable && this.#hasSuccessor(turn);
-    return isSuperseded || isMerged(this.#store, turn) ? SUPERSEDED : undefined;
+    const isJoined = turn.fold.steered !== null && isMerged(this.#store, turn);
+    return isSuperseded || isJoined ? SUPERSEDED : undefined;
   }
 
   #hasSuccessor(turn: Turn): boolean {

@@ -140,7 +140,7 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
     usage: fold.steps.usage,
     finishedSteps: fold.steps.finished,
     hasCallsToRun: stream.runs.size > 0,
-    endsHere: (boundary) => endsHere(store, turn, boundary),
+    endsHere: (boundary) => (store.hasEntries || turn.fold.stops) && endsHere(store, turn, boundary),
     overflows: fold.attempts.filter(({ end }) => end === "overflow").length,
     answerChanged: ({ message, stored }) => {
       init.transcript.update(stored, ALREADY_RECORDED);

@@ -128,7 +128,7 @@ export interface Boundary {
  * them together. Durable when it returns.
  */
 export function endsHere(store: TurnStore, turn: Turn, boundary: () => Boundary): boolean {
-  const steers = store.hasEntries ? waitingTurns(store).filter((other) => mayTakeOver(other, turn)) : [];
+  const steers = waitingTurns(store).filter((other) => mayTakeOver(other, turn));
   if (steers.length === 0) return turn.fold.stops;
   const { conversation, journal } = store.init;
   const { step, tokens, unwritten } = boundary();
@@ -163,7 +163,7 @@ function mayTakeOver(steer: Turn, running: Turn): boolean {
 
 /** The turn that takes over from this one. */
 export function successorOf(store: TurnStore, { turnId }: Turn): Turn | undefined {
-  return store.hasEntries ? lastHeir(store, turnId) : undefined;
+  return lastHeir(store, turnId);
 }
 
 /** A steer that another one follows at the same boundary: that one answers both. */

@@ -59,6 +59,8 @@ export type ChatCommand =
       /** What the call is to run with in place of the input that was asked about. */
       readonly input?: unknown;
     }
+  /** About messages that wait. The feature that has them reads its fields. */
+  | { readonly type: "steering"; readonly fields: Record<string, unknown> }
   | { readonly type: "resume-request"; readonly probeId: string | undefined }
   | { readonly type: "resume-ack"; readonly requestId: string }
   /** Ours by type, but without an id that could be answered. */
@@ -78,6 +80,7 @@ export function isWatching({ type }: ChatCommand): boolean {
     case "clear":
     case "tool-result":
     case "approval":
+    case "steering":
       return false;
     default:
       return assertNever(type);
@@ -93,6 +96,7 @@ const READERS = new Map<string, (frame: Fields) => ChatCommand>([
   ["cf_agent_chat_messages", () => ({ type: "push" })],
   ["cf_agent_tool_result", readToolResult],
   ["cf_agent_tool_approval", readApproval],
+  ["cf_agent_chat_steering", (fields) => ({ type: "steering", fields })],
   [
     "cf_agent_stream_resume_request",
     ({ probeId }) => ({ type: "resume-request", probeId: typeof probeId === "string" ? probeId : undefined })

@@ -43,6 +43,8 @@ export interface ChatProtocolInit {
   readonly emit: Emit;
   /** Runs the writes of an acceptance as one transaction. */
   atomically?<T>(work: () => T): T;
+  /** Takes a command about messages that wait, and answers its sender; who may send it is decided there. */
+  steering?(sender: object, fields: Record<string, unknown>): MaybePromise<void>;
   /** Whether this client may only watch. Default: all clients may change things. */
   isReadonly?(socket: ChatSocket): boolean;
 }
@@ -118,6 +120,8 @@ export class ChatProtocol implements TurnListener {
   }
 
   #handle(socket: ChatSocket, command: ChatCommand): MaybePromise<void> {
+    // Its sender waits for an answer, also for a refusal.
+    if (command.type === "steering") return this.#init.steering?.(socket.key, command.fields);
     const view = this.#clients.of(socket);
     if (!isWatching(command) && this.#init.isReadonly?.(socket)) return this.#refuse(view, command);
     const { turns } = this.#init;

@@ -2,7 +2,7 @@
 // what is stored, then the turn is accepted. All in one synchronous block: nothing else can happen between the decision
 // and the acceptance. What became of it is a value: each encoding tells its client in its own words.
 import type { UIMessage } from "ai";
-import { trailingUserIds } from "../turn/admit.ts";
+import { trailingUserIds, type Admission } from "../turn/admit.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { failureDetails, ThinkError } from "../util/errors.ts";
 import type { ChatCommand, ChatTrigger } from "./commands.ts";
@@ -17,6 +17,7 @@ export type MessageConcurrency =
   | "latest"
   | "merge"
   | "drop"
+  | "steer"
   | {
       readonly strategy: "debounce";
       /** Default 750; a value that is no duration counts as the default. */
@@ -26,6 +27,8 @@ export type MessageConcurrency =
 export type OverlapDecision =
   | { readonly do: "run" }
   | { readonly do: "drop" }
+  /** Read by the running turn's model at its next step boundary. */
+  | { readonly do: "steer" }
   /** Runs unless a newer one of its kind is waiting when its turn comes. */
   | { readonly do: "run-if-newest"; readonly delayMs: number };
 
@@ -43,6 +46,8 @@ export function decideOverlap(policy: MessageConcurrency, { trigger, isBusy }: O
       return { do: "run" };
     case "drop":
       return { do: "drop" };
+    case "steer":
+      return { do: "steer" };
     case "latest":
     case "merge":
       return { do: "run-if-newest", delayMs: 0 };
@@ -120,7 +125,7 @@ export class Submit {
     const overlap = decideOverlap(this.#init.concurrency(), { trigger: request.trigger, isBusy: turns.isBusy() });
     if (overlap.do === "drop") return { kind: "dropped", messageIds: trailingUserIds(request.messages) };
     try {
-      const schedule = overlap.do === "run" ? undefined : newestOnly(overlap, clock.now());
+      const schedule = scheduleOf(overlap, clock.now());
       return { kind: "accepted", plan: this.#accept(request, origin, schedule) };
     } catch (thrown) {
       const { requestId, messages } = request;
@@ -154,11 +159,14 @@ export class Submit {
     return { kind: "failed", errorText, messageIds };
   }
 
-  #accept(request: ChatRequest, origin: object, schedule: ReturnType<typeof newestOnly> | undefined): RequestPlan {
+  #accept(request: ChatRequest, origin: object, wanted: Schedule): RequestPlan {
     const { turns, reconciler, emit } = this.#init;
     const { requestId, trigger, messages, clientTools, custom } = request;
     const generation = turns.generation;
     const plan = reconciler.plan(messages, trigger);
+    // An edit of an earlier question is no word to the running turn, nor is a list without anything new.
+    const isSteer = wanted.entry !== undefined && plan.input.length > 0 && plan.parentMessageId === undefined;
+    const schedule = wanted.entry === undefined || (isSteer && turns.started()) ? wanted : {};
     const note = {
       messageIds: trailingUserIds(messages),
       branched: plan.parentMessageId !== undefined,
@@ -170,7 +178,7 @@ export class Submit {
       turns.admit({
         requestId,
         trigger: "ws-chat",
-        channel: "web",
+        channel: schedule.entry ? turns.started()?.channel : "web",
         input: plan.input,
         inputMessageIds: note.messageIds,
         parentMessageId: plan.parentMessageId,
@@ -212,6 +220,13 @@ export class Submit {
     if (this.#init.atomically) this.#init.atomically(work);
     else work();
   }
+}
+
+type Schedule = Pick<Admission, "supersedable" | "notBeforeAt" | "entry">;
+
+function scheduleOf(overlap: Exclude<OverlapDecision, { do: "drop" }>, now: number): Schedule {
+  if (overlap.do === "run") return {};
+  return overlap.do === "steer" ? { entry: "steer" } : newestOnly(overlap, now);
 }
 
 function newestOnly({ delayMs }: Extract<OverlapDecision, { do: "run-if-newest" }>, now: number) {
