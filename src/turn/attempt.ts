@@ -109,7 +109,9 @@ export class Attempt {
   #endsHere(steps: number): boolean {
     const { isWhole = false, settings } = this.#assembled ?? { settings: {} };
     if (isWhole || settings.output !== undefined) return false;
-    const { stream, finishedSteps, endsHere } = this.#init;
+    const { stream, finishedSteps, endsHere, turn } = this.#init;
+    // It ends as what stopped it says.
+    if (turn.signal.aborted) return true;
     try {
       return endsHere(() => ({
         step: finishedSteps + steps,
