@@ -3,7 +3,8 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { agentUrl } from "./address.ts";
 import type { AgentState } from "./callables.ts";
-import { createThinkClient, type ThinkClient, type ThinkClientOptions, type ThinkSnapshot } from "./think-client.ts";
+import type { ThinkClientOptions, ThinkSnapshot } from "./options.ts";
+import { createThinkClient, type ThinkClient } from "./think-client.ts";
 
 /** Components that leave and come at once, as on navigation or in React's strict mode, keep the connection. */
 const CLOSE_DELAY_MS = 1_000;

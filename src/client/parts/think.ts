@@ -5,5 +5,5 @@ export type { AgentRun } from "../agent-runs.ts";
 export type { AwaitedRetry } from "../retry.ts";
 export type { ConnectionState } from "../socket.ts";
 export type { Status, WaitingApproval } from "../view.ts";
-export type { ThinkClientOptions } from "../think-client.ts";
+export type { ThinkClientOptions } from "../options.ts";
 export { useThink, type UseThinkResult } from "../use-think.ts";
