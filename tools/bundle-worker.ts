@@ -24,7 +24,7 @@ export const WORKER_BUILD = {
   conditions: ["workerd", "worker", "browser", "import"],
   mainFields: ["module", "main"],
   // Of the optional peers none is part of a project that does not say so.
-  external: ["cloudflare:*", "node:*", "just-bash"],
+  external: ["cloudflare:*", "node:*", "just-bash", "@mdream/js", "unpdf"],
   // As Wrangler does for Workers with nodejs_compat: the Chat SDK's adapters name Node's modules without a prefix.
   alias: Object.fromEntries(
     ["async_hooks", "crypto", "dns", "http", "https", "net", "stream", "zlib"].map((name) => [name, `node:${name}`])
