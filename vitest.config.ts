@@ -78,7 +78,7 @@ export default defineConfig({
           include: [
             "src/turn/**/*.test.ts",
             "src/features/workspace/tools/tools.test.ts",
-            "test/node/{think,workspace,skills}.test.ts",
+            "test/node/{think,workspace,skills,tool-discovery}.test.ts",
             "test/node/recovery-answers.test.ts",
             "test/node/{call-ids,overflow,overflow-guard,provider-requests,provider-values,stall,transient,turn-exceptions}.test.ts",
             "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts"

@@ -16,6 +16,7 @@ import type { FeatureFactory } from "./feature.ts";
 import type { Features } from "./features.ts";
 import type { PromptExplanation } from "./prompt-explanation.ts";
 import type { CoreSettings } from "./settings.ts";
+import type { DeferredTools } from "./tool-discovery.ts";
 import type { MergedTools } from "./tool-layers.ts";
 import type { MessagesInput } from "./turn-input.ts";
 
@@ -89,6 +90,7 @@ export interface FailedAction {
 export interface TurnPreview {
   readonly explanation: PromptExplanation;
   readonly merged: MergedTools;
+  readonly deferred: DeferredTools | undefined;
   /** Names of the tools that its first step is offered. */
   readonly offered: readonly string[];
   /** The history as the model is shown it. */

@@ -32,8 +32,6 @@ export function groupOfTool(tool: unknown, layer: ToolLayerName | undefined): To
 }
 
 export interface ToolDiscoveryRole {
-  /** Whether turns may have more tools than a provider takes in one call. */
-  readonly takesAnyNumber: boolean;
   /** Which tools of an attempt are deferred. Undefined: all are offered. A throw fails the turn. */
   defer(turn: DiscoveryTurn): MaybePromise<DeferredTools | undefined>;
 }
@@ -53,6 +51,8 @@ export interface DeferredTools {
   readonly prompt: { readonly label: string; readonly text: string };
   /** With the tools and settings that the turn has in the end, `beforeTurn` included. */
   open(turn: OfferedTurn): StepOffers;
+  /** What a call of the search gives. */
+  search(input: unknown): Promise<object>;
   /** What was deferred and what that saves, in tokens. */
   explain(): Promise<DeferredToolsExplanation>;
 }

@@ -202,7 +202,7 @@ export class Assembly {
     const explanation = deferred ? { ...explained, deferredTools: await deferred.explain() } : explained;
     const { tools } = merged;
     const offered = deferred?.open({ tools, added: {}, settings: {} }).names() ?? Object.keys(tools);
-    return { explanation, merged, offered, shown, modelMessages: (of) => this.#modelMessages(of, tools) };
+    return { explanation, merged, deferred, offered, shown, modelMessages: (of) => this.#modelMessages(of, tools) };
   }
 
   async #draft(turn: TurnView, history: UIMessage[]): Promise<Draft> {

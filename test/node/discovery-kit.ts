@@ -1,14 +1,8 @@
 // What the tests of tool discovery share: an agent with MCP servers of many tools, and a network that is a map of functions.
 import { Think, type McpApproval, type McpToolInfo, type ToolDiscovery } from "../../src/index.ts";
 import { rawMcp, textResult } from "../../src/features/mcp/raw-mcp.test-support.ts";
-import {
-  createScript,
-  createTestHost,
-  scriptedModel,
-  type RecordedCall,
-  type Script,
-  type Step
-} from "../../src/testing/index.ts";
+import { createScript, createTestHost, type RecordedCall, type Script, type Step } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import { SERVERS, type ServerTools } from "../kit/many-tools/index.ts";
 import { toolNames } from "../kit/prompts.ts";
 import type { ToolSet } from "ai";
@@ -74,7 +68,7 @@ export class Clerk extends Think {
   override mcpFetch = answer;
 
   override getModel() {
-    return scriptedModel(scene.script);
+    return installedModel(scene.script);
   }
   override getTools() {
     return scene.own();

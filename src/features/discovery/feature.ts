@@ -7,12 +7,7 @@ import { jsonOf } from "../../turn/tool-calls.ts";
 import type { TurnView } from "../../turn/turn.ts";
 import type { CallOwner, Feature, Roles } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import {
-  groupOfTool,
-  type DeferredTools,
-  type DiscoveryTurn,
-  type ToolDiscoveryRole
-} from "../../feature/tool-discovery.ts";
+import { groupOfTool, type DeferredTools, type DiscoveryTurn } from "../../feature/tool-discovery.ts";
 import { installedSdk } from "../../model/index.ts";
 import type { ToolDiscoveryMembers } from "./capability.ts";
 import { cataloguePrompt, groupsOf } from "./catalogue.ts";
@@ -38,21 +33,16 @@ export class ToolDiscoveryFeature implements Feature {
   readonly roles: Partial<Roles>;
   /** A search that a death has cut off is made again: it changes nothing. */
   readonly calls: CallOwner = {
-    keepsOutcome: (_turn, { toolName }) => this.#isOwnSearch(toolName),
+    keepsOutcome: (_turn, { toolName }) => isSearchName(toolName),
     lateOutcome: (turn, call) => this.#searchAgain(turn, call)
   };
   readonly #services: ChatServices;
   readonly #sizes = new Kept<ReadonlyMap<string, number>>();
   readonly #indexes = new Kept<ToolIndex>();
-  #newest: DiscoveredTools | undefined;
 
   constructor(services: ChatServices) {
     this.#services = services;
-    const toolDiscovery: ToolDiscoveryRole = {
-      takesAnyNumber: true,
-      defer: (turn) => this.#defer(turn)
-    };
-    this.roles = { toolDiscovery };
+    this.roles = { toolDiscovery: { defer: (turn) => this.#defer(turn) } };
   }
 
   start(): void {
@@ -84,7 +74,7 @@ export class ToolDiscoveryFeature implements Feature {
     const deferred = new Map(names.flatMap((name) => [...entryOf(deferrable, name)]));
     const groups = groupsOf([...deferred].map(([name, { group }]) => ({ name, group })));
     const searchName = freeName(tools);
-    this.#newest = new DiscoveredTools({
+    return new DiscoveredTools({
       deferred,
       all: tools,
       groups,
@@ -94,26 +84,16 @@ export class ToolDiscoveryFeature implements Feature {
       searchName,
       index: () => this.#indexOf(deferred)
     });
-    return this.#newest;
-  }
-
-  #isOwnSearch(toolName: string): boolean {
-    return isSearchName(toolName) && !Object.hasOwn(this.#services.overrides.getTools(), toolName);
   }
 
   async #searchAgain({ channel }: TurnView, { toolName, input }: CutOffCall): Promise<CallOutcome | undefined> {
-    if (!this.#isOwnSearch(toolName)) return undefined;
+    if (!isSearchName(toolName)) return undefined;
     const { features, previewTurn } = this.#services;
     await features.role("untilConnected")?.();
-    this.#newest = undefined;
-    await previewTurn(channel, []);
-    // Read through a method: the preview has set it.
-    const found = await this.#newestTools()?.search(input);
-    return found && { kind: "output", output: jsonOf(found) };
-  }
-
-  #newestTools(): DiscoveredTools | undefined {
-    return this.#newest;
+    const { deferred } = await previewTurn(channel, []);
+    // The class may have a tool of that name.
+    if (!deferred || !Object.hasOwn(deferred.tools, toolName)) return undefined;
+    return { kind: "output", output: jsonOf(await deferred.search(input)) };
   }
 
   #windowTokens(): number {

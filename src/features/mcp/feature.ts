@@ -87,7 +87,7 @@ export class McpFeature implements Feature {
   #toolLimit(): number {
     const { maxMcpTools } = this.#services.agent as McpTurnMembers;
     const isDefault = maxMcpTools === DEFAULT_MAX_MCP_TOOLS;
-    return isDefault && this.#services.features.role("toolDiscovery")?.takesAnyNumber ? Infinity : maxMcpTools;
+    return isDefault && this.#services.features.role("toolDiscovery") ? Infinity : maxMcpTools;
   }
 
   #restore(): void {
