@@ -3,10 +3,13 @@ import { tool, type ToolSet } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { estimateStringTokens } from "../../src/session/tokens.ts";
-import { reply, text, toolCall, type Step } from "../../src/testing/index.ts";
+import { createScript, createTestHost, reply, text, toolCall, type Step } from "../../src/testing/index.ts";
 import { framesOf, sendChat } from "../kit/frames.ts";
 import { storedMessages, user } from "../kit/messages.ts";
-import { systemOf } from "../kit/prompts.ts";
+import { systemOf, toolNames } from "../kit/prompts.ts";
+import { ThinkCore, withCapabilities } from "../../src/core/index.ts";
+import { toolDiscovery } from "../../src/core/discovery.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import type { TurnsView, TurnWhy } from "../../src/features/inspection/index.ts";
 import {
   agentOf,
@@ -363,6 +366,28 @@ describe("other ways to narrow tools", () => {
     await host.idle();
     expect(offered()).toEqual(["locate", SEARCH]);
   });
+});
+
+test("a lean class that lists the capability has it, and one that does not describes all of its tools", async () => {
+  const tools = Object.fromEntries(
+    Array.from({ length: 70 }, (_, index) => [
+      `own_${index}`,
+      tool({ description: "Mine.", inputSchema: z.object({}), execute: async () => index })
+    ])
+  );
+  const script = createScript([done, done]);
+  class Bare extends ThinkCore {
+    override getModel = () => installedModel(script);
+    override getTools = () => tools;
+  }
+  class Lean extends withCapabilities(ThinkCore, toolDiscovery) {
+    override getModel = () => installedModel(script);
+    override getTools = () => tools;
+  }
+  const host = createTestHost({ agents: { Bare, Lean } });
+  await (await host.get(Bare, "a")).saveMessages([user("u")]);
+  await (await host.get(Lean, "a")).saveMessages([user("u")]);
+  expect(script.calls.map((call) => toolNames(call).length)).toEqual([70, 1]);
 });
 
 test("an inspector sees what was deferred, what was offered and called, and no list of a hundred others", async () => {

@@ -1,4 +1,5 @@
 // Extensions in contexts of this process; test/workers has the same in isolates of workerd.
+import { groupOfTool } from "../../feature/tool-discovery.ts";
 import { expect, test, vi } from "vitest";
 import { createTestLoader } from "../../testing/index.ts";
 import { ExtensionManager, sanitizeName, type ExtensionManagerOptions } from "./index.ts";
@@ -36,7 +37,9 @@ test("1: an extension lists its tools, which return their value or reject with t
     tools: ["greeter_greet", "greeter_fail"],
     status: "loaded"
   });
-  expect(manager.getTools()["greeter_greet"]?.description).toBe("[greeter] Greets.");
+  const greet = manager.getTools()["greeter_greet"];
+  expect(greet?.description).toBe("[greeter] Greets.");
+  expect(groupOfTool(greet, "extensions")).toEqual({ kind: "extension", name: "greeter" });
   expect(await call(manager, "greeter_greet", { who: "Ada" })).toBe("hello Ada");
   await expect(call(manager, "greeter_fail")).rejects.toThrow("cannot greet");
   await expect(call(manager, "greeter_greet", { who: 1 })).rejects.toThrow("input.who must be string");
