@@ -1,6 +1,7 @@
 // For everybody: by keyboard alone, in the dark, and read aloud.
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { seriousIssues } from "../../browser/axe.ts";
 import { namelessControls } from "../accessible-names.ts";
 import type { Scenario } from "../scenario.ts";
 import { STORY } from "./whole-story.ts";
@@ -85,11 +86,13 @@ function unreachable(page: Page): Promise<string[]> {
 }
 
 export const namesEverything: Scenario = {
-  name: "every control has an accessible name, in every state of the page",
+  name: "every control has an accessible name, and axe-core finds nothing serious, in every state of the page",
   async play({ visitor }) {
     const { page } = visitor;
     const state = async (what: string) => {
       expect((await namelessControls(page)).map((control) => `${what}: ${control}`)).toEqual([]);
+      // What moves has colours that are on their way.
+      if (what !== "streaming") expect(await seriousIssues(page), what).toEqual([]);
     };
     await state("empty");
     await visitor.ask(STORY);

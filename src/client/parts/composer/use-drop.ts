@@ -1,6 +1,13 @@
 // Files that are dragged onto an element. Leaving for a child is not leaving, so the depth is counted.
 import { useRef, useState, type DragEvent } from "react";
 
+/**
+ * Takes files that are dragged onto an element.
+ *
+ * @example
+ * const { isOver, handlers } = useDrop((files) => upload(files));
+ * return <div {...handlers}>{isOver ? "Drop here" : "Files"}</div>;
+ */
 export function useDrop(onFiles: (files: File[]) => void) {
   const depth = useRef(0);
   const [isOver, setOver] = useState(false);

@@ -28,6 +28,12 @@ export function dayGroups(conversations: readonly ConversationEntry[], now: numb
   return [...groups].map(([label, members]) => ({ label, conversations: members }));
 }
 
+/**
+ * A day as people call it: "Today", "Yesterday", "Monday", "3 May".
+ *
+ * @example
+ * <h3>{dayLabel(updatedAt, Date.now())}</h3>
+ */
 export function dayLabel(at: number, now: number): string {
   // Rounded, because a day on which clocks are changed has 23 or 25 hours.
   const daysAgo = Math.round((startOfDay(now) - startOfDay(at)) / DAY_MS);

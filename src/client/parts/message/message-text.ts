@@ -1,6 +1,12 @@
 // The words of a message, without its tools and thoughts: for editing, for announcing, for measuring how far it is. Pure.
 import type { UIMessage } from "ai";
 
+/**
+ * The words of a message, without its tools and thoughts.
+ *
+ * @example
+ * const title = messageText(message).slice(0, 60);
+ */
 export function messageText(message: UIMessage): string {
   return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }

@@ -11,6 +11,12 @@ const WORDS: Readonly<Record<Status, string>> = {
   settled: "Ready"
 };
 
+/**
+ * One word on what is going on: "Ready", "Answering", "Needs you", "Reconnecting".
+ *
+ * @example
+ * <StatusPill />
+ */
 export function StatusPill() {
   const { status, connection } = useChatRoot();
   return (

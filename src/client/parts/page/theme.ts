@@ -20,6 +20,12 @@ export function applyStoredTheme(): void {
   if (stored === "light" || stored === "dark") document.documentElement.dataset["theme"] = stored;
 }
 
+/**
+ * The theme that is shown: what a person chose, or the system's.
+ *
+ * @example
+ * const map = shownTheme() === "dark" ? "night" : "day";
+ */
 export function shownTheme(): Theme {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;

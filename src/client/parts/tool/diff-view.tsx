@@ -6,6 +6,12 @@ const KINDS = new Map([
   ["@", "place"]
 ]);
 
+/**
+ * A unified diff, line by line.
+ *
+ * @example
+ * <DiffView label="Change" diff={output.diff} />
+ */
 export function DiffView({ diff, label }: { diff: string; label: string }) {
   // The first two lines name the file on either side.
   const lines = diff.trimEnd().split("\n").slice(2);

@@ -1,7 +1,12 @@
 // What is said of a sub-agent's run in the card of the call that asked it. Pure.
 import type { AgentRun } from "../think.ts";
 
-/** What a run is called. */
+/**
+ * What a sub-agent's run is called: its display name, or the id of its agent.
+ *
+ * @example
+ * {agentRuns.map((run) => <li key={run.runId}>{runName(run)}</li>)}
+ */
 export function runName({ display, agentType }: AgentRun): string {
   const { name } = display;
   return typeof name === "string" && name !== "" ? name : agentType;
@@ -15,6 +20,12 @@ const WORDS: Readonly<Record<AgentRun["status"], string>> = {
   interrupted: "gave no sign of life"
 };
 
+/**
+ * How far a sub-agent's run is, in words.
+ *
+ * @example
+ * {runName(run)} {runWord(run)}
+ */
 export function runWord({ status }: AgentRun): string {
   return WORDS[status];
 }

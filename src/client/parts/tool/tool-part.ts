@@ -42,7 +42,12 @@ export function mcpSource(part: ToolPart): McpSource | undefined {
   return { server, tool, hint: describeToolAnnotations(field(mcp, "annotations")) };
 }
 
-/** What a server says about the effects of its tool; undefined: nothing. */
+/**
+ * What an MCP server says about the effects of its tool, in words; undefined: nothing. It is the server's word.
+ *
+ * @example
+ * <em>{describeToolAnnotations(tool.annotations)}</em>
+ */
 export function describeToolAnnotations(annotations: unknown): string | undefined {
   if (field(annotations, "readOnlyHint") === true) return "only reads";
   return field(annotations, "destructiveHint") === true ? "is destructive" : undefined;
