@@ -14,8 +14,9 @@ import { connectClient, targetOf } from "../connect.ts";
 import { messageText, printable, wholeJson } from "../message-text.ts";
 import { withProgress } from "../progress.ts";
 import { sayPauses } from "../pause-notice.ts";
-import { connectionWords, shellWord } from "../target.ts";
+import { connectionWords, shellWord, targetUrl } from "../target.ts";
 import { decided, isBusy, settled } from "../turn-end.ts";
+import { helpText, lastQuestion, modelLabel, readSlashCommand, unknownText } from "./chat-commands.ts";
 
 const DEFAULT_HISTORY = 4;
 const PARKED = 2;
@@ -35,7 +36,12 @@ export async function runChat(parsed: ParsedArguments, context: CliContext): Pro
   try {
     await settled(client);
     const [agent = "", instance = "default"] = parsed.positionals;
-    if (terminal) return await converse(client, terminal, { title: `${agent} ${instance}`, history });
+    if (terminal)
+      return await converse(client, terminal, {
+        title: `${agent} ${instance}`,
+        history,
+        model: () => modelLabel(targetUrl(target), target.query)
+      });
     const decideWith = (id: string) =>
       `everthink approve ${shellWord(agent)} ${shellWord(id)} --instance ${shellWord(instance)}${connectionWords(parsed)}`;
     return await sendOnce(client, message, { context, isJson, decideWith });
@@ -80,14 +86,25 @@ async function sendOnce(
   return outcome === "completed" ? 0 : 1;
 }
 
-type ChatClient = Pick<ThinkClient, "getSnapshot" | "subscribe" | "send" | "stop" | "approve" | "reject">;
+type ChatClient = Pick<
+  ThinkClient,
+  "getSnapshot" | "subscribe" | "send" | "stop" | "approve" | "reject" | "clear" | "edit"
+>;
+
+export interface Talk {
+  readonly title: string;
+  readonly history: number;
+  /** Which model answers, as far as the server says. */
+  model?(): Promise<string | undefined>;
+}
 
 /** Until the user leaves. */
 export async function converse(
   client: ChatClient,
   { input, output, hasColors }: CliTerminal,
-  { title, history }: { readonly title: string; readonly history: number }
+  talk: Talk
 ): Promise<number> {
+  const { title, history } = talk;
   const paint: Paint = (format, text) => (hasColors ? styleText(format, text, { validateStream: false }) : text);
   // Through readline: Ctrl-C is then a key, which stops the answer and not the command.
   const lines = createInterface({ input, output, terminal: true });
@@ -95,7 +112,7 @@ export async function converse(
   const printer = new AnswerPrinter(write, paint);
   const terminal: Conversation = { write, lines, printer, paint };
   const { messages } = client.getSnapshot();
-  write(`${paint("dim", printable(`${title} (Ctrl-C leaves)`))}\n`);
+  write(`${paint("dim", printable(`${title} (Ctrl-C leaves, /help lists commands)`))}\n`);
   for (const message of messages.slice(messages.length - Math.min(history, messages.length))) {
     write(`${messageText(message)}\n`);
   }
@@ -110,18 +127,65 @@ export async function converse(
   try {
     if (isBusy(client)) await follow(client, terminal);
     else await decide(client, terminal);
-    for (;;) {
-      const text = await ask(lines, paint("green", "> "));
-      if (text === undefined) return 0;
-      if (text.trim() === "") continue;
-      await client.send(text);
-      await follow(client, terminal);
-    }
+    await talkOn(client, terminal, talk);
+    return 0;
   } finally {
     leave();
     leaveSilence();
     lines.close();
   }
+}
+
+/** What is typed, until the user leaves. */
+async function talkOn(client: ChatClient, terminal: Conversation, talk: Talk): Promise<void> {
+  /** The question that the next message takes the place of. */
+  let undone: string | undefined;
+  for (;;) {
+    const text = await ask(terminal.lines, terminal.paint("green", "> "));
+    if (text === undefined) return;
+    if (text.trim() === "") continue;
+    const command = readSlashCommand(text);
+    if (command === "/exit") return;
+    if (command === "/undo") undone = takeBack(client, terminal);
+    else if (command !== undefined) await runSlashCommand(command, { client, terminal, talk });
+    else {
+      await (undone === undefined ? client.send(text) : client.edit(undone, text));
+      undone = undefined;
+      await follow(client, terminal);
+    }
+  }
+}
+
+interface Talking {
+  readonly client: ChatClient;
+  readonly terminal: Conversation;
+  readonly talk: Talk;
+}
+
+function takeBack(client: ChatClient, { write, paint }: Conversation): string | undefined {
+  const last = lastQuestion(client.getSnapshot().messages);
+  const said =
+    last === undefined ? "There is no question yet." : `Taken back: ${last.text}\nType what you want instead.`;
+  write(`${paint("dim", printable(said))}\n`);
+  return last?.id;
+}
+
+async function runSlashCommand(
+  command: Exclude<ReturnType<typeof readSlashCommand>, undefined | "/undo" | "/exit">,
+  { client, terminal, talk }: Talking
+): Promise<void> {
+  const say = (text: string) => terminal.write(`${terminal.paint("dim", text)}\n`);
+  if (typeof command === "object") return say(unknownText(command.unknown));
+  if (command === "/help") return say(helpText());
+  if (command === "/model") return say((await talk.model?.()) ?? "The server does not say which model answers.");
+  if (command === "/approve") {
+    if (client.getSnapshot().pendingApprovals.length === 0) say("Nothing waits for your approval.");
+    return decide(client, terminal);
+  }
+  const answer = await ask(terminal.lines, terminal.paint("yellow", "Delete what was said? [y/N] "));
+  if (!/^y(es)?$/i.test(answer?.trim() ?? "")) return;
+  await client.clear();
+  say("A new conversation.");
 }
 
 interface Conversation {

@@ -11,14 +11,28 @@ import { CONTROL_C, ENTER, TerminalUser } from "./terminal-user.ts";
 const starter = (path: string) =>
   readFileSync(fileURLToPath(new URL(`../../../starters/${path}`, import.meta.url)), "utf8");
 
+/** Who may decide is another test's subject. */
+const WITHOUT_LOGIN = `import Assistant from "../../starter/agents/assistant/agent.ts";
+export default class extends Assistant {
+  authorizeApproval() {
+    return true;
+  }
+}
+`;
+
 let project: FrameworkProject;
 let served: ServeRun;
 let host = "";
 
 beforeAll(async () => {
   project = new FrameworkProject({
-    "agents/assistant/agent.ts": starter("business-workflow/agents/assistant/agent.ts"),
-    "models/offline-model.ts": starter("shared/models/offline-model.ts"),
+    "agents/assistant/agent.ts": WITHOUT_LOGIN,
+    // The starter's own files, one folder down: they import each other by the same paths.
+    "starter/agents/assistant/agent.ts": starter("business-workflow/agents/assistant/agent.ts"),
+    "starter/agents/assistant/plans.ts": starter("business-workflow/agents/assistant/plans.ts"),
+    "starter/models/offline-model.ts": starter("shared/models/offline-model.ts"),
+    "starter/models/model.ts": starter("shared/models/model.ts"),
+    "starter/src/login.ts": starter("business-workflow/src/login.ts"),
     "wrangler.jsonc": JSON.stringify({ ...(JSON.parse(SMALLEST_CONFIG) as object), vars: { OFFLINE_PACE_MS: "100" } })
   });
   expect((await project.build()).error).toBe("");
@@ -62,7 +76,7 @@ test("an answer streams, a call is a card, an approval is a question, and Ctrl-C
   user.types(CONTROL_C);
   expect(await user.ended).toBe(0);
   expect(user.screen.text.split("\n")).toEqual([
-    "assistant ada (Ctrl-C leaves)",
+    "assistant ada (Ctrl-C leaves, /help lists commands)",
     "> Pay 40 to Ada",
     "I prepare the payment.",
     '┌ pay {"amount":40,"payee":"Ada"}',
@@ -119,4 +133,36 @@ test("Ctrl-C during an answer stops it, and the conversation goes on", async () 
   await user.sees("Nothing is open today.\n> ");
   user.types(CONTROL_C);
   expect(await user.ended).toBe(0);
+});
+
+test("words with a slash are commands of the terminal, and a path is a message", async () => {
+  const user = chat("joan");
+  await user.sees("\n> ");
+  user.types(`/hlep${ENTER}`);
+  await user.sees("There is no /hlep. Did you mean /help?\n> ");
+  user.types(`/approve${ENTER}`);
+  await user.sees("Nothing waits for your approval.\n> ");
+  user.types(`/model${ENTER}`);
+  await user.sees("The server does not say which model answers.\n> ");
+  user.types(`Pay 40 to Ada${ENTER}`);
+  await user.sees("is settled.\n> ");
+  user.types(`/undo${ENTER}`);
+  await user.sees("Taken back: Pay 40 to Ada\nType what you want instead.\n> ");
+  user.types(`Write the digest.${ENTER}`);
+  await user.sees("Nothing is open today.\n> ");
+  user.types(`/exit${ENTER}`);
+  expect(await user.ended).toBe(0);
+  // The digest took the place of the payment.
+  const again = chat("joan");
+  await again.sees(
+    "(Ctrl-C leaves, /help lists commands)\nyou: Write the digest.\nassistant: Nothing is open today.\n> "
+  );
+  again.types(`/new${ENTER}`);
+  await again.sees("Delete what was said? [y/N] ");
+  again.types(`y${ENTER}`);
+  await again.sees("A new conversation.\n> ");
+  again.types(`/etc/hosts${ENTER}`);
+  await again.sees("I am the offline model, and have no plan for that.\n> ");
+  again.types(CONTROL_C);
+  expect(await again.ended).toBe(0);
 });
