@@ -27,6 +27,21 @@ export {
   type ReplyAttachment
 } from "./features/actions/index.ts";
 export {
+  PRICES,
+  tokens,
+  usd,
+  type Amount,
+  type BudgetContext,
+  type BudgetKey,
+  type BudgetLimit,
+  type BudgetPer,
+  type CostReport,
+  type Costs,
+  type ModelPrice,
+  type Rate,
+  type ReportedAccount
+} from "./features/budgets/index.ts";
+export {
   agentTool,
   type AgentToolChunk,
   type AgentToolDisplay,

@@ -10,6 +10,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "core/actions": "src/core/actions.ts",
   "core/agent-tools": "src/core/agent-tools.ts",
   "core/approvals": "src/core/approvals.ts",
+  "core/budgets": "src/core/budgets.ts",
   "core/channels": "src/core/channels.ts",
   "core/clients": "src/core/clients.ts",
   "core/discovery": "src/core/discovery.ts",

@@ -20,6 +20,7 @@ export interface Breach {
  */
 const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   "features/actions": ["features/approvals"],
+  "features/budgets": ["features/approvals"],
   // The facets of its state may have been written by the packages that everthink replaces.
   "features/chat-sdk": ["features/schedules", "takeover"],
   "features/channels": ["features/approvals", "features/workspace"],
@@ -28,6 +29,7 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   "features/inspection": [
     "features/agent-tools",
     "features/approvals",
+    "features/budgets",
     "features/fibers",
     "features/mcp",
     "features/queue",

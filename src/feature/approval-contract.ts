@@ -146,7 +146,7 @@ export interface ApprovalVotes {
 
 export interface PendingApproval extends ApprovalQuestion {
   readonly executionId: string;
-  readonly source: "action" | "codemode" | "workflow" | "tool";
+  readonly source: "action" | "codemode" | "workflow" | "tool" | "budget";
   readonly descriptor: ActionApprovalDescriptor;
   /** Where several people must approve. */
   readonly votes?: ApprovalVotes;

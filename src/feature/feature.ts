@@ -6,6 +6,7 @@
 // action of `getActions()`, carries the factory under `FEATURE`. Only a class that has such values imports that code.
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type {
+  CallMeter,
   ChunkEvent,
   FinishedToolCall,
   StepEnd,
@@ -26,6 +27,7 @@ import type {
   PendingApproval,
   ReplyAttachment
 } from "./approval-contract.ts";
+import type { BudgetRole } from "./budget-contract.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { Connection } from "../host/connection.ts";
 import type { AgentPathStep } from "../host/path.ts";
@@ -166,6 +168,8 @@ export interface Roles {
   readonly actionLedger: (options: ListLedgerOptions) => readonly ActionLedgerEntry[];
   /** Decides over calls that wait for approval in the chat. */
   readonly decideCall: NonNullable<TurnHooks["decideCall"]>;
+  /** Keeps what turns, sub-agents and tools may spend. */
+  readonly budgets: BudgetRole;
   /** Accepts turns that run later, and keeps what stays known of them. */
   readonly submissions: SubmissionsRole;
   /** A question was not decided in time: says so where it was asked. Once, however often it is called. */
@@ -273,6 +277,8 @@ export interface TurnPart {
   readonly tokens?: { readonly used: () => number; readonly limit?: number };
   /** A last look at each chunk, before it is stored and sent. */
   annotate?(chunk: UIMessageChunk): UIMessageChunk;
+  /** Is asked before each call of a provider, and learns what it used. A throw of TurnEndError ends the turn there. */
+  readonly meter?: CallMeter;
 }
 
 /** What the turn was assembled from, `beforeTurn` included. */

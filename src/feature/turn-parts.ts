@@ -66,6 +66,7 @@ export class TurnParts {
         annotate: (chunk: UIMessageChunk) => annotators.reduce((shown, part) => part.annotate?.(shown) ?? shown, chunk)
       }),
       ...(parts.some(({ isWhole }) => isWhole) && { isWhole: true }),
+      meter: parts.find(({ meter }) => meter !== undefined)?.meter,
       ...(conditions.length > 0 && { stopWhen: [...listOf(assembled.stopWhen), ...conditions] }),
       modelHooks: this.#withSteps(assembled.modelHooks)
     };

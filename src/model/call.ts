@@ -7,6 +7,7 @@ import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
 import { ModelCallError, ModelFailedError, StepHookError, modelCallErrors } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
 import type { OfferedTools } from "./offered-tools.ts";
+import { meterModel, type CallMeter } from "./meter.ts";
 import type { ChunkReader, ModelObject, Sdk, StepChange, StreamedPart } from "./sdk.ts";
 import type {
   ChunkEvent,
@@ -72,6 +73,8 @@ export interface ModelCallInput {
   /** Files may be fetched from names of a private network, too. */
   readonly allowsPrivateNames?: boolean;
   readonly signal: AbortSignal;
+  /** Measures each call of a provider, whichever model a step is given. */
+  readonly meter?: CallMeter | undefined;
   readonly hooks?: ModelCallHooks;
   /** Hears of errors that do not fail the call. */
   readonly log?: (message: string, error: unknown) => void;
@@ -215,8 +218,10 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
 
   #guarded(model: LanguageModel): ModelObject {
     if (!isModel(model)) throw modelCallErrors.NotAModelError(model);
-    const { coalesce, offered } = this.#input;
-    return guardModel(this.#sdk.resolveModel(model), { callIds: this.#callIds, coalesce, offered });
+    const { meter, coalesce, offered } = this.#input;
+    const resolved = this.#sdk.resolveModel(model);
+    const metered = meter ? meterModel(resolved, meter, () => this.stepNumber) : resolved;
+    return guardModel(metered, { callIds: this.#callIds, coalesce, offered });
   }
 
   #observe(part: StreamedPart): void {

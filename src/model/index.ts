@@ -24,6 +24,14 @@ export {
   type DroppedCall,
   type PreparedMessages
 } from "./message-codec.ts";
+export {
+  meterModel,
+  type CallEnd,
+  type CallMeter,
+  type MeteredCall,
+  type MeteredOptions,
+  type MeteredRun
+} from "./meter.ts";
 export { messageChunks, openingChunks, outcomeChunk, partsAfter } from "./message-chunks.ts";
 export {
   closeOpenParts,

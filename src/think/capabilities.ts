@@ -3,6 +3,7 @@
 import { actions, type ActionMembers } from "../features/actions/capability.ts";
 import { childRuns, type ChildRunMembers } from "../features/agent-tools/capability.ts";
 import { approvals, type ApprovalMembers } from "../features/approvals/capability.ts";
+import { budgets, type BudgetMembers } from "../features/budgets/capability.ts";
 import { channels, messengerAccess, messengers, type ChannelMembers } from "../features/channels/capability.ts";
 import { plainClients, type PlainChatMembers } from "../features/clients/capability.ts";
 import { executions, type ExecutionMembers } from "../features/execute/capability.ts";
@@ -28,6 +29,7 @@ export const THINK_CAPABILITIES = [
   channels,
   messengers,
   approvals,
+  budgets,
   actions,
   workspace,
   web,
@@ -50,6 +52,7 @@ export interface ThinkMembers
     WorkflowPromptMembers,
     ChannelMembers,
     ApprovalMembers,
+    BudgetMembers,
     ActionMembers,
     WorkspaceMembers,
     WebMembers,

@@ -8,6 +8,7 @@ import type { JournalRecord, StepUsage } from "../journal/records.ts";
 import {
   callModel,
   isToolPart,
+  ModelCallError,
   modelErrors,
   normaliseUsage,
   StepHookError,
@@ -24,7 +25,7 @@ import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
 import { isObject } from "../util/json.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
-import { AnswerTooLargeError, StreamStalledError, TokenBudgetError, turnErrors } from "./errors.ts";
+import { AnswerTooLargeError, StreamStalledError, TokenBudgetError, TurnEndError, turnErrors } from "./errors.ts";
 import type { AssembledTurn } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
 import type { Boundary } from "./steering.ts";
@@ -201,6 +202,7 @@ export class Attempt {
       callScope: turn.messageId,
       allowsPrivateNames: this.#store.init.allowsPrivateNames,
       signal: turn.signal,
+      meter: assembled.meter,
       hooks: this.#modelHooks(assembled),
       log: (message, error) => console.error(message, error)
     });
@@ -375,7 +377,7 @@ export class Attempt {
         if (this.#stalled && outcome.reason === this.#stalled) return { kind: "stalled", error: this.#stalled };
         return { kind: "aborted", reason: outcome.reason };
       case "failed":
-        return { kind: "failed", error: budgetErrorIn(outcome.error) ?? outcome.error, stage: "stream" };
+        return { kind: "failed", error: endIn(outcome.error) ?? outcome.error, stage: "stream" };
     }
   }
 }
@@ -387,10 +389,11 @@ function withExecutor(chunk: UIMessageChunk, tools: ToolSet): UIMessageChunk {
   return clientExecuted ? { ...chunk, ...{ clientExecuted } } : chunk;
 }
 
-/** Thrown before a step, it comes back as the failure of a hook; clients are shown the limit, not the hook. */
-function budgetErrorIn(error: unknown): TokenBudgetError | undefined {
-  const cause = error instanceof StepHookError ? error.cause : error;
-  return cause instanceof TokenBudgetError ? cause : undefined;
+/** Thrown before a step, it comes back as the failure of a hook or of the model; clients are shown the limit itself. */
+function endIn(error: unknown): TokenBudgetError | TurnEndError | undefined {
+  const cause = error instanceof StepHookError || error instanceof ModelCallError ? error.cause : error;
+  if (cause instanceof TokenBudgetError || cause instanceof TurnEndError) return cause;
+  return error instanceof StepHookError && cause !== error ? endIn(cause) : undefined;
 }
 
 function callIdsOf({ parts }: UIMessage): string[] {

@@ -98,10 +98,28 @@ export class TokenBudgetError extends ThinkError {
   }
 }
 
+/**
+ * A feature ends the turn here, with what it has: asking the model again would be refused again. "completed": the turn goes
+ * on later, as a continuation of the feature's own.
+ */
+export class TurnEndError extends ThinkError {
+  readonly status: "error" | "completed";
+  /** Of the turn's outcome. */
+  readonly reason: string;
+
+  constructor(init: ConstructorParameters<typeof ThinkError>[0] & Pick<TurnEndError, "status" | "reason">) {
+    super(init);
+    this.status = init.status;
+    this.reason = init.reason;
+  }
+}
+
 /** The answer has as many bytes as it may have; what there is of it stays. */
-export class AnswerTooLargeError extends ThinkError {
+export class AnswerTooLargeError extends TurnEndError {
   constructor(readonly limitBytes: number) {
     super({
+      status: "error",
+      reason: "answer_too_large",
       code: "answer-too-large",
       message: "This answer has reached its limit of size and ends here.",
       hint: `maxAnswerBytes is ${limitBytes}, counted over text and tool inputs of every attempt of the turn.`

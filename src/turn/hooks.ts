@@ -3,6 +3,7 @@
 import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { CallOutcome } from "../journal/records.ts";
 import type {
+  CallMeter,
   FinishedToolCall,
   ModelCallHooks,
   ModelSettings,
@@ -73,6 +74,8 @@ export interface AssembledTurn {
   readonly grant?: RecordedGrant;
   /** A last look at each chunk, before it is stored and sent. */
   readonly annotate?: (chunk: UIMessageChunk) => UIMessageChunk;
+  /** Is asked before each call of a provider, and learns what it used. */
+  readonly meter?: CallMeter | undefined;
   /** The user's step and chunk hooks. */
   readonly modelHooks: ModelCallHooks;
 }

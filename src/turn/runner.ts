@@ -8,7 +8,7 @@ import type { AttemptEnded } from "../journal/records.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { errorMessage, failureDetails, ThinkError } from "../util/errors.ts";
 import { decideRead, decideUnread, type Circumstances, type TurnState } from "./decide.ts";
-import { AnswerTooLargeError, type StreamStalledError, turnErrors } from "./errors.ts";
+import { AnswerTooLargeError, type StreamStalledError, TurnEndError, turnErrors } from "./errors.ts";
 import type { FailureContext } from "./hooks.ts";
 import {
   askHook,
@@ -321,8 +321,8 @@ export class TurnRunner {
   ): Promise<void> {
     const { hooks } = this.#store.init;
     const { error, stage, stream } = tried;
-    // Our own limit: asking again would reach it again.
-    if (error instanceof AnswerTooLargeError) return this.#fail(turn, { error, stage, tried });
+    // Our own limits: asking again would reach them again.
+    if (error instanceof TurnEndError) return this.#fail(turn, { error, stage: "stream", tried });
     const classification = hooks.classifyFailure(error, this.#failureContext(turn, stage));
     if (classification === "context_overflow" && (await shorten(this.#store, turn, stream.message))) {
       if (!turn.isOpen) return this.#store.forget(turn);
@@ -378,8 +378,10 @@ export class TurnRunner {
     const streamed = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
     const shown: Pick<Ending, "left" | "stream" | "streamed"> = found ? leftOf(turn, found) : streamed;
     const partial = shown.left?.answer ?? (shown.stream && storableAnswer(shown.stream.message));
+    const reason = error instanceof TurnEndError ? error.reason : undefined;
+    if (error instanceof TurnEndError && error.status === "completed")
+      return this.#end(turn, { ...shown, reason, status: "completed" });
     const text = this.#describe(turn, error, { stage, classification, partial });
-    const reason = error instanceof AnswerTooLargeError ? "answer_too_large" : undefined;
     this.#end(turn, { ...shown, reason, status: "error", error: text, refused: this.#refusedFiles(turn, error) });
   }
 

@@ -99,8 +99,8 @@ export class Subject extends Think {
       await this.addMessages(Array.from({ length: 500 }, (_, index) => said(first + index)));
     }
   }
-  override inspectionPrices() {
-    return { "gpt-5-mini": { input: 1.25, output: 10 } };
+  override getPrices() {
+    return [{ provider: "openai", model: "gpt-5-mini", input: 1.25, output: 10 }];
   }
   override identifyApprover({ connection }: ApprovalCaller) {
     return (connection?.state as { user?: string } | null | undefined)?.user;

@@ -66,8 +66,8 @@ describe("turns", () => {
     await ask(host, "sea?");
     expect([(await newest(host)).cost, (await look<TurnsView>(host, "turns")).turns[0]?.cost]).toEqual([null, null]);
     const modelId = (await newest(host)).attempts[0]?.modelId ?? "";
-    const prices = { [modelId]: { input: 2, output: 10 } };
-    vi.spyOn(Subject.prototype, "inspectionPrices").mockReturnValue(prices);
+    const prices = [{ provider: "scripted", model: modelId, input: 2, output: 10 }];
+    vi.spyOn(Subject.prototype, "getPrices").mockReturnValue(prices);
     const turn = await newest(host);
     expect(turn.attempts[0]?.steps.map(({ cost }) => cost?.amount.toFixed(4))).toEqual(["0.0030", "0.0060"]);
     expect(turn.cost).toMatchObject({ currency: "USD", amount: expect.closeTo(0.009, 9) });

@@ -478,8 +478,20 @@ export class OverridesThink extends Think {
     return super.inspectionModels(...args);
   }
 
-  override inspectionPrices(...args: Parameters<Think["inspectionPrices"]>): ReturnType<Think["inspectionPrices"]> {
-    return super.inspectionPrices(...args);
+  override getPrices(...args: Parameters<Think["getPrices"]>): ReturnType<Think["getPrices"]> {
+    return super.getPrices(...args);
+  }
+  override getBudgets(...args: Parameters<Think["getBudgets"]>): ReturnType<Think["getBudgets"]> {
+    return super.getBudgets(...args);
+  }
+  override budgeted(...args: Parameters<Think["budgeted"]>): ReturnType<Think["budgeted"]> {
+    return super.budgeted(...args);
+  }
+  override spend(...args: Parameters<Think["spend"]>): ReturnType<Think["spend"]> {
+    return super.spend(...args);
+  }
+  override getCosts(...args: Parameters<Think["getCosts"]>): ReturnType<Think["getCosts"]> {
+    return super.getCosts(...args);
   }
 
   override toAISDKAgent<TOOLS extends ToolSet = {}>(): ToolLoopAgent<never, TOOLS> {

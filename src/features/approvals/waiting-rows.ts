@@ -26,7 +26,7 @@ const KEPT_QUESTIONS: Readonly<Record<string, string>> = {
   cf_work: `SELECT key AS id, created_at AS asked_at,
       CASE WHEN json_type(payload, '$.escalation') IS NULL THEN due_at
         ELSE json_extract(payload, '$.escalation.expiresAt') END AS due_at
-    FROM cf_work WHERE kind = 'paused-action' AND settled_at IS NULL
+    FROM cf_work WHERE kind IN ('paused-action', 'budget-question') AND settled_at IS NULL
       AND CASE WHEN json_valid(payload) THEN json_extract(payload, '$.state') END = 'parked'
     ORDER BY id LIMIT ${MAX_ROWS}`,
   cf_action_pauses: `SELECT execution_id AS id, created_at AS asked_at, due_at FROM cf_action_pauses

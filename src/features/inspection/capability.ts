@@ -1,11 +1,11 @@
 // The inspection API as a capability: who may look, and which other models a past turn may be tried with. What inspectors see
 // is in inspection-source.ts.
 import type { LanguageModel } from "ai";
-import type { ModelPrices } from "./cost.ts";
 import type { InspectionAccess } from "./inspect-http.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import { agentTools } from "../agent-tools/capability.ts";
 import { approvals } from "../approvals/capability.ts";
+import { budgets } from "../budgets/capability.ts";
 import { fibers } from "../fibers/capability.ts";
 import { mcp } from "../mcp/capability.ts";
 import { queue } from "../queue/capability.ts";
@@ -34,24 +34,11 @@ export class InspectionMembers {
   inspectionModels(): Readonly<Record<string, LanguageModel>> {
     return {};
   }
-
-  /**
-   * What a million tokens of each model cost, by the model's id as the timeline shows it. Inspectors then see what turns
-   * cost. Default: none, and only tokens are shown.
-   *
-   * @example
-   * inspectionPrices() {
-   *   return { "gpt-5": { input: 1.25, cachedInput: 0.125, output: 10 } };
-   * }
-   */
-  inspectionPrices(): ModelPrices {
-    return {};
-  }
 }
 
 export const inspection = chatCapability({
   name: "inspection",
-  requires: [approvals, submissions, scheduledTasks, queue, fibers, mcp, agentTools, workspace],
+  requires: [approvals, budgets, submissions, scheduledTasks, queue, fibers, mcp, agentTools, workspace],
   members: InspectionMembers,
   feature: inspectionFeature
 });

@@ -5,16 +5,16 @@ const usage = (inputTokens: number | null, outputTokens: number | null, cachedIn
   ...{ inputTokens, outputTokens, cachedInputTokens },
   ...{ totalTokens: null, reasoningTokens: null }
 });
-const PRICES = {
-  small: { input: 2, output: 8 },
-  cached: { input: 2, output: 8, cachedInput: 0.5, currency: "EUR" }
-};
+const PRICES = [
+  { provider: "p", model: "small", input: 2, output: 8 },
+  { provider: "p", model: "cached", input: 2, output: 8, cachedInput: 0.5 }
+];
 
 test.each([
   ["tokens times price, per million", "small", usage(1_000_000, 500_000), { amount: 6, currency: "USD" }],
-  ["cached tokens at their own price", "cached", usage(1000, 0, 400), { amount: 0.0014, currency: "EUR" }],
+  ["cached tokens at their own price", "cached", usage(1000, 0, 400), { amount: 0.0014, currency: "USD" }],
   ["cached tokens as any other, without one", "small", usage(1000, 0, 400), { amount: 0.002, currency: "USD" }],
-  ["more cached than read is all that was read", "cached", usage(100, 0, 900), { amount: 0.00005, currency: "EUR" }],
+  ["more cached than read was counted beside it", "cached", usage(100, 0, 900), { amount: 0.00065, currency: "USD" }],
   [
     "one side that the provider did not say counts as none",
     "small",

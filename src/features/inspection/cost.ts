@@ -1,22 +1,25 @@
-// What tokens cost, where the class gave the model's price. Pure. There is no list of prices here: it would be out of date.
+// What tokens cost, where the class knows the model's price. Pure.
 import type { StepUsage } from "../../journal/records.ts";
-import type { Cost, ModelPrice, StepTimeline } from "./views.ts";
+import { dollars } from "../budgets/amount.ts";
+import { costOf as unitsOf } from "../budgets/cost.ts";
+import { priceOf, type ModelPrice } from "../budgets/prices.ts";
+import type { Cost, StepTimeline } from "./views.ts";
 
-const PER_TOKENS = 1_000_000;
+/** As `getPrices()` gives them. */
+export type ModelPrices = readonly ModelPrice[];
 
-/** By the model's id, as the timeline shows it. */
-export type ModelPrices = Readonly<Record<string, ModelPrice>>;
-
-/** Null: the price or the tokens are not known. */
+/** Null: the price or the tokens are not known. The timeline names no provider: the first row of the model counts. */
 export function costOf(prices: ModelPrices, modelId: string | null | undefined, usage: StepUsage | null): Cost | null {
-  const price = typeof modelId === "string" && Object.hasOwn(prices, modelId) ? prices[modelId] : undefined;
+  const price = typeof modelId === "string" ? priceOf(prices, undefined, modelId) : undefined;
   if (!price || !usage || (usage.inputTokens === null && usage.outputTokens === null)) return null;
-  const inputTokens = usage.inputTokens ?? 0;
-  // Counted among the input tokens.
-  const cached = price.cachedInput === undefined ? 0 : Math.min(inputTokens, usage.cachedInputTokens ?? 0);
-  const amount =
-    (inputTokens - cached) * price.input + cached * (price.cachedInput ?? 0) + (usage.outputTokens ?? 0) * price.output;
-  return { amount: amount / PER_TOKENS, currency: price.currency ?? "USD" };
+  const counted = {
+    inputTokens: usage.inputTokens ?? 0,
+    outputTokens: usage.outputTokens ?? 0,
+    cachedInputTokens: usage.cachedInputTokens ?? 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: usage.reasoningTokens ?? 0
+  };
+  return { amount: dollars(unitsOf(price, counted)), currency: "USD" };
 }
 
 /** Null: one of them is not known, or they are in different currencies. */

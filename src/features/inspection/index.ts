@@ -1,7 +1,7 @@
 // The public names of everthink/inspect.
 export { INSPECTION_VERSION } from "./views.ts";
 export type { StepUsage } from "../../journal/records.ts";
-export type { ModelPrices } from "./cost.ts";
+export type { ModelPrice } from "../budgets/prices.ts";
 export type { DecidedApproval } from "../approvals/decided-approvals.ts";
 export type { DeferredToolsExplanation, ToolGroup } from "../../feature/tool-discovery.ts";
 export type { InspectionAccess } from "./inspect-http.ts";
@@ -20,7 +20,6 @@ export type {
   InboxEntry,
   InboxView,
   MemoryBlock,
-  ModelPrice,
   PolicyDecision,
   ShownChange,
   ShownCompaction,

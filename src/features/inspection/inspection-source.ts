@@ -35,6 +35,7 @@ import { inspectFile, inspectState } from "./inspection-state.ts";
 import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
 import type { ChatServices, TurnPreview } from "../../feature/services.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
+import type { BudgetMembers } from "../budgets/capability.ts";
 import type { InspectionMembers } from "./capability.ts";
 import { approvals } from "../approvals/capability.ts";
 
@@ -43,12 +44,12 @@ const SEARCHED_MESSAGES = 500;
 
 export class ThinkInspection implements InspectionSource {
   readonly #services: ChatServices;
-  readonly #agent: InspectionMembers;
+  readonly #agent: InspectionMembers & BudgetMembers;
   readonly #turns: InspectedTurns;
 
   constructor(services: ChatServices) {
     this.#services = services;
-    this.#agent = services.agent as InspectionMembers;
+    this.#agent = services.agent as InspectionMembers & BudgetMembers;
     this.#turns = new InspectedTurns(services);
   }
 
@@ -185,7 +186,7 @@ export class ThinkInspection implements InspectionSource {
       messages: await preview.modelMessages(preview.shown),
       tools: offeredTools(preview),
       results: new RecordedResults(callPartsOf(answer), request.toolResults),
-      prices: this.#agent.inspectionPrices(),
+      prices: this.#agent.getPrices(),
       clock,
       signal
     });

@@ -3,6 +3,7 @@
 // agent.
 import type { UIMessage } from "ai";
 import { agentTools } from "../agent-tools/capability.ts";
+import type { BudgetMembers } from "../budgets/capability.ts";
 import { costOf, withCosts } from "./cost.ts";
 import { shownMessage, callsOf, messagePreview } from "./shown-messages.ts";
 import { shownText } from "./shown-text.ts";
@@ -45,13 +46,13 @@ export interface FoundTurn {
 
 export class InspectedTurns {
   readonly #services: ChatServices;
-  readonly #agent: InspectionMembers;
+  readonly #agent: InspectionMembers & BudgetMembers;
   readonly #rows: JournalRows;
   readonly #reader: JournalReader;
 
   constructor(services: ChatServices) {
     this.#services = services;
-    this.#agent = services.agent as InspectionMembers;
+    this.#agent = services.agent as InspectionMembers & BudgetMembers;
     const { host, conversation } = services.store.scope;
     this.#rows = new JournalRows({ ...host, conversation });
     this.#reader = new JournalReader(this.#rows, conversation);
@@ -107,7 +108,7 @@ export class InspectedTurns {
       steps: steps.filter(({ finishedAt }) => finishedAt !== null).length,
       calls: steps.reduce((count, { calls }) => count + calls.length, 0),
       usage,
-      cost: withCosts(timeline.attempts, this.#agent.inspectionPrices()).cost,
+      cost: withCosts(timeline.attempts, this.#agent.getPrices()).cost,
       models: [...new Set(timeline.attempts.flatMap(({ modelId }) => modelId ?? []))],
       question: messagePreview(this.#message(timeline.inputMessageIds[0]) ?? admittedMessage(records)),
       answer: null
@@ -152,7 +153,7 @@ export class InspectedTurns {
   }
 
   #costOf({ models, usage }: TurnHistory): Cost | null {
-    return models.length === 1 ? costOf(this.#agent.inspectionPrices(), models[0], usage) : null;
+    return models.length === 1 ? costOf(this.#agent.getPrices(), models[0], usage) : null;
   }
 
   turn(turnId: string): TurnTimeline | undefined {
@@ -163,7 +164,7 @@ export class InspectedTurns {
       found.timeline.attempts.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls.map(idOf)))
     );
     const timeline = withDecisions(found.timeline, this.#later(found, callIds));
-    const costed = withCosts(timeline.attempts, this.#agent.inspectionPrices());
+    const costed = withCosts(timeline.attempts, this.#agent.getPrices());
     const ids = [
       ...new Set([...timeline.inputMessageIds, ...(timeline.messageId === null ? [] : [timeline.messageId])])
     ];

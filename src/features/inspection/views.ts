@@ -23,16 +23,6 @@ export interface ShownText {
   readonly isCut: boolean;
 }
 
-/** What a million tokens of a model cost, as `inspectionPrices()` gives it. */
-export interface ModelPrice {
-  readonly input: number;
-  readonly output: number;
-  /** Of input that came from the provider's cache; without it, that costs as any other. */
-  readonly cachedInput?: number;
-  /** An ISO code; "USD" without it. */
-  readonly currency?: string;
-}
-
 export interface Cost {
   readonly amount: number;
   /** An ISO code. */

@@ -1,7 +1,7 @@
 import type { LanguageModel } from "ai";
 import { Think, type ApprovalCaller } from "everthink";
 import { hasBearerToken } from "everthink/agent";
-import type { InspectionAccess, ModelPrices, TurnsView, TurnTimeline } from "everthink/inspect";
+import type { InspectionAccess, ModelPrice, TurnsView, TurnTimeline } from "everthink/inspect";
 
 export class Assistant extends Think<{ ADMIN_TOKEN?: string }> {
   override getModel(): LanguageModel {
@@ -20,9 +20,9 @@ export class Companion extends Assistant {
     return (connection?.state as { user?: string } | null | undefined)?.user;
   }
 
-  // Of a million tokens, by the model's id as the timeline shows it.
-  override inspectionPrices(): ModelPrices {
-    return { "gpt-5": { input: 1.25, cachedInput: 0.125, output: 10, currency: "USD" } };
+  // In dollars of a million tokens. The first row that names a model counts.
+  override getPrices(): readonly ModelPrice[] {
+    return [{ provider: "openai", model: "gpt-5", input: 1.25, cachedInput: 0.125, output: 10 }];
   }
 }
 

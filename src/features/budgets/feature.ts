@@ -1,0 +1,226 @@
+// Budgets in the life of an agent: the limits of each turn, the meter of its model calls, the questions of turns that wait, and,
+// at the root of a tree, its accounts. A turn keeps the limits it began with: who asked is not known any more after a restart.
+import type { LanguageModel } from "ai";
+import { currentContext } from "../../agent/context.ts";
+import { runtimeOf } from "../../agent/runtime.ts";
+import type { BudgetRole } from "../../feature/budget-contract.ts";
+import type { Feature, Roles, TurnPart } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import { TableSet } from "../../host/table-set.ts";
+import { pathKey } from "../../host/path.ts";
+import { installedSdk, meterModel, type CallMeter, type ModelObject } from "../../model/index.ts";
+import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
+import { parseJson, type Json } from "../../util/json.ts";
+import { unitsOf, type Amount } from "./amount.ts";
+import { BudgetBook, OwnBook, type BookCommand } from "./book.ts";
+import type { BudgetContext, BudgetMembers } from "./capability.ts";
+import { BudgetAskedError, BudgetReachedError } from "./errors.ts";
+import { BudgetLedger } from "./ledger.ts";
+import { countingOf, inherited, readInherited, readLimits, type KeptLimit } from "./limits.ts";
+import { BudgetQuestions } from "./questions.ts";
+import type { CostReport } from "./report.ts";
+import { LEDGER_TABLES, TURN_LIMIT_TABLES } from "./tables.ts";
+import { TurnMeter, type Refusal } from "./turn-meter.ts";
+import { showAmount, amountOf } from "./amount.ts";
+
+/** Under which the limits of a parent's turn are kept. */
+const PARENTS = "";
+
+export class BudgetsFeature implements Feature {
+  readonly name = "budgets";
+  readonly tables = [...LEDGER_TABLES, ...TURN_LIMIT_TABLES];
+  readonly approvals: BudgetQuestions;
+  readonly roles: Partial<Roles>;
+  readonly #services: ChatServices;
+  readonly #agent: BudgetMembers;
+  readonly #epoch: string;
+  readonly #ledger: BudgetLedger;
+  readonly #own: OwnBook;
+  readonly #book: BudgetBook;
+  readonly #limits: TableSet;
+
+  constructor(services: ChatServices) {
+    this.#services = services;
+    // Only agents with these members open it.
+    this.#agent = services.agent as BudgetMembers;
+    this.#epoch = services.ids.next();
+    this.#ledger = new BudgetLedger({ sql: services.sql, clock: services.clock, epoch: this.#epoch });
+    this.#own = new OwnBook(this.#ledger, services.clock);
+    this.#book = new BudgetBook(services.agent, this.#own);
+    this.#limits = new TableSet(services.sql, TURN_LIMIT_TABLES);
+    this.approvals = new BudgetQuestions({
+      services,
+      book: this.#book,
+      keepLimits: (turnId, limits) => this.#keep(turnId, limits)
+    });
+    const role: BudgetRole = {
+      limitsOf: (turnId) => this.#handDown(turnId),
+      inherit: (limits) => this.#keep(PARENTS, readInherited(limits)),
+      spend: (amount, spent) => this.spend(amount, spent)
+    };
+    this.roles = { budgets: role };
+  }
+
+  start(): void {
+    if (this.#ledger.exists) this.#ledger.takeUp();
+    this.approvals.work.start();
+  }
+
+  ready(): void {
+    this.approvals.work.ready();
+  }
+
+  stop(): void {
+    this.approvals.work.stop();
+  }
+
+  nextWake(): number | null {
+    return this.approvals.work.nextWake();
+  }
+
+  runDue(): Promise<void> {
+    return this.approvals.work.runDue();
+  }
+
+  async inTurn(turn: TurnView): Promise<TurnPart | undefined> {
+    // A preview calls no model.
+    if (turn.turnId === "") return undefined;
+    const limits = await this.#limitsOf(turn);
+    if (limits.length === 0) return undefined;
+    return { meter: this.#meter(turn, limits) };
+  }
+
+  settled(turn: TurnView, outcome: TurnOutcome): void {
+    this.approvals.turnSettled(turn, outcome);
+    if (!this.approvals.keeps(turn.turnId)) this.#forget(turn.turnId);
+  }
+
+  cleared(): void {
+    this.approvals.cleared();
+    this.#limits.change("DELETE FROM cf_budget_limits WHERE turn_id <> ?", PARENTS);
+  }
+
+  /** From an agent of the tree. */
+  answer(command: BookCommand): Promise<unknown> {
+    return this.#own.ask(command);
+  }
+
+  report(): Promise<CostReport> {
+    return this.#book.report();
+  }
+
+  /** The same model, each call of which counts. */
+  budgeted(model: LanguageModel): ModelObject {
+    return meterModel(installedSdk().resolveModel(model), async (call) => {
+      const turn = this.#services.turns.current();
+      const limits = await this.#limitsOf(turn);
+      return limits.length === 0 ? undefined : this.#newMeter(turn, limits).begin(call);
+    });
+  }
+
+  /** A cost that a tool has had. */
+  async spend(amount: Amount, { id, name = "tool" }: { id?: string; name?: string } = {}): Promise<void> {
+    const turn = this.#services.turns.current();
+    const limits = await this.#limitsOf(turn);
+    if (limits.length === 0) return;
+    const units = unitsOf(amount, "up");
+    await this.#book.spend({
+      id: id === undefined ? this.#services.ids.next() : `${this.#path}:${id}`,
+      ...{ agent: this.#path, turnId: turn?.turnId ?? null, name, limits },
+      usd: amount.unit === "usd" ? units : 0,
+      tokens: amount.unit === "tokens" ? units : 0
+    });
+  }
+
+  // ── Limits ──
+
+  /** As they were when the turn began, or for calls outside of turns as they are now. */
+  async #limitsOf(turn: TurnView | undefined): Promise<readonly KeptLimit[]> {
+    const kept = turn && this.#kept(turn.turnId);
+    if (kept) return kept;
+    const given: unknown = await this.#agent.getBudgets(contextOf(turn));
+    const own = readLimits(given, { agent: this.#path, turnId: turn?.turnId });
+    const limits = [...own, ...(this.#kept(PARENTS) ?? [])];
+    if (limits.length === 0 || !turn) return limits;
+    const all = [...limits, countingOf(turn.turnId)];
+    this.#keep(turn.turnId, all);
+    return all;
+  }
+
+  #kept(turnId: string): readonly KeptLimit[] | undefined {
+    const row = this.#limits.one<{ limits: string }>("SELECT limits FROM cf_budget_limits WHERE turn_id = ?", turnId);
+    const parsed = row && parseJson(row.limits);
+    return parsed?.ok ? readInherited(parsed.value as Json) : undefined;
+  }
+
+  #keep(turnId: string, limits: readonly KeptLimit[]): void {
+    this.#limits.run(
+      "INSERT OR REPLACE INTO cf_budget_limits (turn_id, limits) VALUES (?, ?)",
+      turnId,
+      JSON.stringify(limits)
+    );
+  }
+
+  #forget(turnId: string): void {
+    this.#limits.change("DELETE FROM cf_budget_limits WHERE turn_id = ?", turnId);
+  }
+
+  /** For a sub-agent that works for a turn. */
+  #handDown(turnId: string | undefined): Json | undefined {
+    const limits = turnId === undefined ? this.#kept(PARENTS) : this.#kept(turnId);
+    return limits && limits.length > 0 ? (inherited(limits) as readonly object[] as Json) : undefined;
+  }
+
+  get #path(): string {
+    return pathKey(runtimeOf(this.#agent).identity.pathBelowRoot);
+  }
+
+  // ── Calls ──
+
+  #meter(turn: TurnView, limits: readonly KeptLimit[]): CallMeter {
+    const meter = this.#newMeter(turn, limits, (refusal) => this.#asked(turn, refusal, limits));
+    return (call) => meter.begin(call);
+  }
+
+  #newMeter(
+    turn: TurnView | undefined,
+    limits: readonly KeptLimit[],
+    refuse: (refusal: Refusal) => Error = (refusal) => new BudgetReachedError(explain(refusal))
+  ): TurnMeter {
+    return new TurnMeter({
+      ...{ book: this.#book, agent: this.#path, epoch: this.#epoch, limits, refuse },
+      turnId: turn?.turnId ?? null,
+      attempt: turn?.attempt ?? 0,
+      prices: this.#agent.getPrices(),
+      allowsUnpriced: this.#agent.budgetUnpricedModels === "allow",
+      nextId: () => this.#services.ids.next()
+    });
+  }
+
+  /** A run for a parent has an end that the parent waits for: no person is asked there. */
+  #asked(turn: TurnView, refusal: Refusal, limits: readonly KeptLimit[]): Error {
+    const { limit } = refusal;
+    const canAsk = limit.then === "ask" && !limit.isInherited && turn.trigger !== "agent-tool";
+    const summary = canAsk ? this.approvals.ask(turn, refusal, limits) : undefined;
+    return summary === undefined ? new BudgetReachedError(explain(refusal)) : new BudgetAskedError(summary);
+  }
+}
+
+function explain({ limit, needed, explanation }: Refusal): string {
+  return `the next step needs up to ${showAmount(amountOf(limit.unit, needed))} more; ${explanation}`;
+}
+
+function contextOf(turn: TurnView | undefined): BudgetContext {
+  const { connection } = currentContext();
+  if (!turn)
+    return {
+      turnId: undefined,
+      requestId: undefined,
+      trigger: undefined,
+      channel: undefined,
+      body: undefined,
+      connection
+    };
+  const { turnId, requestId, trigger, channel, body } = turn;
+  return { turnId, requestId, trigger, channel, body, connection };
+}
