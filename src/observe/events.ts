@@ -45,7 +45,7 @@ export interface EventPayloads {
   "fiber:recovery:skipped": Recovered & { reason: "scan_deadline_exceeded" | "max_age_exceeded"; elapsedMs: number };
   "fiber:recovery:failed": Recovered & { error: string; reason: string; elapsedMs: number };
   /** A turn waits for a person to grant more budget. */
-  "budget:asked": { requestId: string; executionId: string; account: string; needed: number; unit: string };
+  "budget:asked": { requestId: string; executionId: string; account: string; amount: number; unit: string };
   "workflow:start": { workflowId: string; workflowName?: string };
   "workflow:event": { workflowId: string; eventType?: string };
   "workflow:approved": { workflowId: string; reason?: string };

@@ -59,7 +59,7 @@ export class ChildRunMembers {
   /** Called by a parent. The same `runId` starts nothing a second time. */
   async startAgentToolRun(
     input: unknown,
-    options: { runId: string; maxTokens?: number }
+    options: { runId: string; maxTokens?: number; limits?: object }
   ): Promise<AgentToolRunInspection | null> {
     return childRuns.of(this).own.start(input, options);
   }

@@ -4,6 +4,7 @@ import { beforeDeadline } from "../../host/deadline.ts";
 import type { AgentRuntime } from "../../agent/runtime.ts";
 import { isUnknownChild, type Invoked } from "../../agent/tree/internal.ts";
 import type { AgentPathStep } from "../../host/path.ts";
+import type { Json } from "../../util/json.ts";
 import type { RunProgress } from "./run-progress.ts";
 import type { RunKey, RunRow } from "./run-table.ts";
 
@@ -13,6 +14,8 @@ type ChildMethod = "startAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRu
 interface StartOptions {
   /** What the run may use. */
   readonly maxTokens: number;
+  /** The limits of the turn that it works for; undefined: there are none. */
+  readonly limits: Json | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -29,11 +32,11 @@ export class ChildLink {
   }
 
   /** Makes the child if there is none, and has it accept the run, unless that was stopped while the child came up. */
-  async start(row: RunRow, input: unknown, { maxTokens, signal }: StartOptions): Promise<void> {
+  async start(row: RunRow, input: unknown, { maxTokens, limits, signal }: StartOptions): Promise<void> {
     await this.#runtime.tree.spawn(childOf(row));
     // The child has had its cancel by now: what came after that would begin all the same.
     signal.throwIfAborted();
-    const limit = Number.isFinite(maxTokens) ? { maxTokens } : {};
+    const limit = { ...(Number.isFinite(maxTokens) && { maxTokens }), ...(limits !== undefined && { limits }) };
     await this.#ask(row, "startAgentToolRun", input, { runId: row.run_id, ...limit });
   }
 

@@ -22,5 +22,11 @@ export const agentToolErrors = errorTable(ThinkError, {
     code: "agent-tool-report-given-up",
     message: `The end of a run of "${className}" was reported ${calls} times, and no report returned.`,
     hint: "Each time the process ended first. The run and its result are kept: see listAgentToolRuns()."
+  }),
+  /** The class of a sub-agent cannot hold the limits of its parent's turn. */
+  NotInheritedError: (className: string) => ({
+    code: "budget-not-inherited",
+    message: "The sub-agent was not started: it could exceed the budget of this turn.",
+    hint: `Give ${className} the capability of everthink/core/budgets, so that the limits of its parent hold for it.`
   })
 });

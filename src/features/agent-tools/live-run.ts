@@ -248,8 +248,10 @@ export class LiveRun {
     }
     this.#stop.signal.throwIfAborted();
     const maxTokens = row.turn_id === null ? Infinity : conversation.tokensLeft(row.turn_id);
+    const limits = await runtime.features.role("budgets")?.limitsOf(row.turn_id ?? undefined);
+    this.#stop.signal.throwIfAborted();
     try {
-      await this.#inTime(link.start(row, input, { maxTokens, signal: this.#stop.signal }), this.#startMs);
+      await this.#inTime(link.start(row, input, { maxTokens, limits, signal: this.#stop.signal }), this.#startMs);
     } catch (error) {
       this.#stop.signal.throwIfAborted();
       if (!(await this.#hasBegun())) return this.#notStarted(error);

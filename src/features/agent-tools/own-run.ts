@@ -9,7 +9,9 @@ import type { ChatServices } from "../../feature/services.ts";
 import { checkMessages } from "../../feature/turn-input.ts";
 import { rootOf, STEERED, SUPERSEDED, type TurnOutcome, type TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
+import type { BudgetHeir } from "../../feature/budget-contract.ts";
 import { errorMessage } from "../../util/errors.ts";
+import { agentToolErrors } from "./errors.ts";
 import { parseJson, stringifyJson } from "../../util/json.ts";
 import { ok } from "../../util/result.ts";
 import { SETTLED } from "../../work/kind.ts";
@@ -125,9 +127,11 @@ export class OwnRuns {
   /** Durable when it resolves. A known run is not started again. Null: it was stopped before it began. */
   async start(
     input: unknown,
-    { runId, maxTokens }: { runId: string; maxTokens?: number }
+    { runId, maxTokens, limits }: { runId: string; maxTokens?: number; limits?: object }
   ): Promise<RunProgress["run"]> {
     if (!this.#row(runId)) {
+      // Before anything is spent. An agent that runs for a parent runs for this one only.
+      if (limits) inheritLimits(this.#services.agent, limits);
       const starting = this.#starting.get(runId) ?? { isStopped: false };
       this.#starting.set(runId, starting);
       try {
@@ -413,6 +417,13 @@ export class OwnRuns {
     const activeAt = this.#feeds.get(row.request_id)?.activeAt ?? 0;
     return clock.now() - Math.max(activeAt, this.#children.activeAt, row.completed_at ?? row.started_at);
   }
+}
+
+/** Throws NotInheritedError: such a run could exceed what its parent may spend. */
+function inheritLimits(agent: object, limits: object): void {
+  const heir = agent as Partial<BudgetHeir>;
+  if (!heir.inheritBudgets) throw agentToolErrors.NotInheritedError(agent.constructor.name);
+  heir.inheritBudgets(limits);
 }
 
 interface OwnRunEnd {

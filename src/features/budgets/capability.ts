@@ -8,6 +8,7 @@ import type { ModelObject } from "../../model/index.ts";
 import type { TurnTrigger } from "../../turn/turn.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 import { approvals } from "../approvals/capability.ts";
+import type { Json } from "../../util/json.ts";
 import type { Amount } from "./amount.ts";
 import type { BookCommand } from "./book.ts";
 import { BudgetsFeature } from "./feature.ts";
@@ -83,6 +84,12 @@ export class BudgetMembers {
   /** What this agent's tree has spent under its budgets. */
   async getCosts(): Promise<CostReport> {
     return budgets.of(this).report();
+  }
+
+  /** Called by a parent: its limits hold for every turn of this agent. */
+  inheritBudgets(limits: object): void {
+    // Sent by a parent's `limitsOf`.
+    budgets.of(this).inherit(limits as Json);
   }
 
   /** For sub-agents, whose root keeps their accounts. */

@@ -19,12 +19,6 @@ export const budgetErrors = errorTable(ThinkError, {
     message: "The budget could not be asked, so the model was not called.",
     hint: "The root of the tree keeps the accounts: its class must have the budgets capability too. The cause says what failed.",
     cause
-  }),
-  /** The class of a sub-agent cannot hold the limits of its parent's turn. */
-  NotInheritedError: (className: string) => ({
-    code: "budget-not-inherited",
-    message: "The sub-agent was not started: it could exceed the budget of this turn.",
-    hint: `Give ${className} the capability of everthink/core/budgets, so that the limits of its parent hold for it.`
   })
 });
 

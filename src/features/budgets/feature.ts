@@ -55,7 +55,6 @@ export class BudgetsFeature implements Feature {
     });
     const role: BudgetRole = {
       limitsOf: (turnId) => this.#handDown(turnId),
-      inherit: (limits) => this.#keep(PARENTS, readInherited(limits)),
       spend: (amount, spent) => this.spend(amount, spent)
     };
     this.roles = { budgets: role };
@@ -67,7 +66,16 @@ export class BudgetsFeature implements Feature {
   }
 
   ready(): void {
+    this.#sweep();
     this.approvals.work.ready();
+  }
+
+  /** Of turns whose end was recorded by a process that died before it was said here. */
+  #sweep(): void {
+    for (const { turn_id: id } of this.#limits.all<{ turn_id: string }>("SELECT turn_id FROM cf_budget_limits")) {
+      if (id !== PARENTS && !this.#services.turns.isTurnOpen(id))
+        this.#limits.change("DELETE FROM cf_budget_limits WHERE turn_id = ?", id);
+    }
   }
 
   stop(): void {
@@ -92,7 +100,7 @@ export class BudgetsFeature implements Feature {
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
     this.approvals.turnSettled(turn, outcome);
-    if (!this.approvals.keeps(turn.turnId)) this.#forget(turn.turnId);
+    this.#limits.change("DELETE FROM cf_budget_limits WHERE turn_id = ?", turn.turnId);
   }
 
   cleared(): void {
@@ -103,6 +111,11 @@ export class BudgetsFeature implements Feature {
   /** From an agent of the tree. */
   answer(command: BookCommand): Promise<unknown> {
     return this.#own.ask(command);
+  }
+
+  /** The limits of a parent hold for every turn of this agent. */
+  inherit(limits: Json): void {
+    this.#keep(PARENTS, readInherited(limits));
   }
 
   report(): Promise<CostReport> {
@@ -161,14 +174,10 @@ export class BudgetsFeature implements Feature {
     );
   }
 
-  #forget(turnId: string): void {
-    this.#limits.change("DELETE FROM cf_budget_limits WHERE turn_id = ?", turnId);
-  }
-
-  /** For a sub-agent that works for a turn. */
-  #handDown(turnId: string | undefined): Json | undefined {
-    const limits = turnId === undefined ? this.#kept(PARENTS) : this.#kept(turnId);
-    return limits && limits.length > 0 ? (inherited(limits) as readonly object[] as Json) : undefined;
+  /** For a sub-agent that works for a turn, or goes on with its work when that is over. */
+  async #handDown(turnId: string | undefined): Promise<Json | undefined> {
+    const limits = (turnId === undefined ? undefined : this.#kept(turnId)) ?? (await this.#limitsOf(undefined));
+    return limits.length > 0 ? (inherited(limits) as readonly object[] as Json) : undefined;
   }
 
   get #path(): string {

@@ -16,6 +16,10 @@ export interface CallSize {
 /** An answer cut shorter than this is none: the call does not fit. */
 export const LEAST_OUTPUT_TOKENS = 256;
 
+/** Of the answer, and for the growth of the prompt, that a person is asked for. */
+const ASKED_OUTPUT_TOKENS = 4_096;
+const ASKED_PROMPT_GROWTH = 1.25;
+
 export interface Left {
   readonly unit: Amount["unit"];
   /** Below zero when more was spent. */
@@ -24,8 +28,16 @@ export interface Left {
 
 export type Fit =
   | { readonly fits: true; readonly output: number; readonly reserved: Sums }
-  /** The limits that have no room, by their place. `needed`: what each lacks, in its unit. */
-  | { readonly fits: false; readonly short: readonly { readonly place: number; readonly needed: number }[] };
+  | { readonly fits: false; readonly short: readonly Short[] };
+
+/** A limit that has no room, by its place, in its unit. */
+export interface Short {
+  readonly place: number;
+  /** What it lacks for this call, with the shortest answer. */
+  readonly needed: number;
+  /** What a person is asked for: the turn that goes on has a longer prompt, and an answer of some length. */
+  readonly asked: number;
+}
 
 /** What a call can cost at most, with an answer of this length. */
 export function mostOf({ prompt, reasoning }: CallSize, rates: Rates, output: number): Sums {
@@ -41,9 +53,12 @@ export function fit(size: CallSize, rates: Rates, lefts: readonly Left[]): Fit {
   const output = Math.min(size.output, ...outputs);
   if (output >= least) return { fits: true, output, reserved: mostOf(size, rates, output) };
   const smallest = mostOf(size, rates, least);
-  const short = lefts.flatMap(({ unit, left }, place) =>
-    (outputs[place] ?? 0) >= least ? [] : [{ place, needed: Math.max(1, smallest[unit] - left) }]
-  );
+  const grown = { ...size, prompt: Math.ceil(size.prompt * ASKED_PROMPT_GROWTH) };
+  const usual = mostOf(grown, rates, Math.min(size.output, ASKED_OUTPUT_TOKENS));
+  const short = lefts.flatMap(({ unit, left }, place): Short[] => {
+    if ((outputs[place] ?? 0) >= least) return [];
+    return [{ place, needed: Math.max(1, smallest[unit] - left), asked: Math.max(1, usual[unit] - left) }];
+  });
   return { fits: false, short };
 }
 

@@ -5,7 +5,7 @@ import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { addSums, NOTHING, type Amount, type Sums } from "./amount.ts";
 import type { Rates } from "./cost.ts";
-import { fit, type CallSize } from "./fit.ts";
+import { fit, type CallSize, type Short } from "./fit.ts";
 import { accountOf, describeSpent, type KeptLimit } from "./limits.ts";
 import { ACCOUNT_KEPT_MS, KEPT_CALLS, LEDGER_TABLES } from "./tables.ts";
 
@@ -40,8 +40,9 @@ export type ReserveAnswer =
       /** The limit that the call does not fit into. */
       readonly limit: KeptLimit;
       readonly account: string;
-      /** What it lacks, in whole units of the limit. */
+      /** What it lacks, and what a person is asked for, in whole units of the limit. */
       readonly needed: number;
+      readonly asked: number;
       readonly explanation: string;
       /** It would fit if calls that are under way had cost nothing. */
       readonly mayFitLater: boolean;
@@ -223,14 +224,14 @@ export class BudgetLedger {
   #refusal(
     { limits, size }: ReserveRequest,
     found: {
-      short: readonly { readonly place: number; readonly needed: number }[];
+      short: readonly Short[];
       accounts: readonly string[];
       balances: readonly Balance[];
     }
   ): ReserveAnswer {
     // A person is asked only if a grant would help.
-    const { place, needed } = found.short.find(({ place }) => limits[place]?.then === "stop") ??
-      found.short[0] ?? { place: -1, needed: 0 };
+    const { place, needed, asked } = found.short.find((one) => limits[one.place]?.then === "stop") ??
+      found.short[0] ?? { place: -1, needed: 0, asked: 0 };
     const limit = limits[place];
     const balance = found.balances[place] ?? EMPTY;
     // Without limits every call fits.
@@ -246,6 +247,7 @@ export class BudgetLedger {
       limit,
       account: found.accounts[place] ?? limit.account,
       needed,
+      asked,
       explanation: describeSpent(limit, known),
       mayFitLater: found.short.every((one) => one.needed <= reservedIn(limits[one.place], found.balances[one.place]))
     };

@@ -28,7 +28,7 @@ export interface BudgetLimit {
   readonly limit: Amount;
   /** When a call does not fit. "stop" (default): the turn ends with what it has. "ask": it waits for a person to grant more. */
   readonly then?: "stop" | "ask";
-  /** What a grant adds, if the call that did not fit needs less. Default: what the call needs. */
+  /** What a grant adds at least. Default: what the next call needs, with room for a longer prompt. */
   readonly grant?: Amount;
   /** In which days and months begin. Default: UTC. Take it from your own data: a client must not choose it. */
   readonly timeZone?: string;

@@ -87,9 +87,9 @@ export class BudgetQuestions implements ApprovalSource {
     const known = this.#ofTurn(turnId).find(({ payload }) => payload.state === "parked");
     if (known) return known.payload.summary;
     if (this.work.holdsAtLeast(MAX_QUESTIONS)) return undefined;
-    const { limit, account, needed, explanation } = refusal;
-    const lacking = amountOf(limit.unit, needed);
-    const summary = `needs ${showAmount(lacking)} more; ${explanation}`;
+    const { limit, account, explanation } = refusal;
+    const asked = amountOf(limit.unit, Math.max(refusal.asked, limit.grant));
+    const summary = `needs ${showAmount(asked)} more; ${explanation}`;
     const executionId = `${ID_PREFIX}${ids.next()}`;
     this.work.add({
       key: executionId,
@@ -97,18 +97,13 @@ export class BudgetQuestions implements ApprovalSource {
       dueAt: clock.now() + QUESTION_MS,
       payload: {
         ...{ state: "parked", turnId, requestId, messageId, inputMessageIds, channel, limits, account, summary },
-        asked: amountOf(limit.unit, Math.max(needed, limit.grant)),
+        asked,
         granted: null,
         decidedBy: null
       }
     });
-    emit("budget:asked", { requestId, executionId, account, needed: lacking.amount, unit: limit.unit });
+    emit("budget:asked", { requestId, executionId, account, ...asked });
     return summary;
-  }
-
-  /** Whether a question is about this turn still. */
-  keeps(turnId: string): boolean {
-    return this.#ofTurn(turnId).length > 0;
   }
 
   /** What was granted while the turn was ending goes on now; a turn that ended otherwise has no question any more. */

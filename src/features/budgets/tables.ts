@@ -61,7 +61,7 @@ export const LEDGER_TABLES: readonly TableDefinition[] = [
 ];
 
 export const TURN_LIMIT_TABLES: readonly TableDefinition[] = [
-  // Bound: one row per open turn and per question that waits, and one of what a parent has set. Deleted: with the turn or question.
+  // Bound: one row per open turn, and one of what a parent has set. Deleted: with the turn, and by the next start.
   {
     name: "cf_budget_limits",
     create: ["CREATE TABLE cf_budget_limits (turn_id TEXT PRIMARY KEY, limits TEXT NOT NULL)"]
