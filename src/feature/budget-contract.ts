@@ -2,14 +2,25 @@
 // of it. Types only.
 import type { Json } from "../util/json.ts";
 
+/** What a turn has cost under its budgets. */
+export interface TurnCost {
+  readonly usd: number;
+  readonly tokens: number;
+}
+
+/** As `usd()` and `tokens()` make them. */
+export interface SpentAmount {
+  readonly unit: "usd" | "tokens";
+  readonly amount: number;
+}
+
 export interface BudgetRole {
   /** The limits that hold for a sub-agent of this turn, or of work outside of turns, as plain data; undefined: there are none. */
   limitsOf(turnId: string | undefined): Promise<Json | undefined>;
+  /** What a turn has spent so far, with its sub-agents; undefined: it has no limits, or nothing was spent. */
+  costOf(turnId: string): Promise<TurnCost | undefined>;
   /** A cost of a tool. */
-  spend(
-    amount: { readonly unit: "usd" | "tokens"; readonly amount: number },
-    spent?: { readonly id?: string; readonly name?: string }
-  ): Promise<void>;
+  spend(amount: SpentAmount, spent?: { readonly id?: string; readonly name?: string }): Promise<void>;
 }
 
 /** An agent that can be held to the limits of a parent. */

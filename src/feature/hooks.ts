@@ -12,7 +12,9 @@ import type {
   UIMessage
 } from "ai";
 import type { ModelSettings, StepSettings, StopWhen, SystemPrompt } from "../model/index.ts";
+import type { StepUsage } from "../journal/records.ts";
 import type { ReplyAttachment } from "./approval-contract.ts";
+import type { TurnCost } from "./budget-contract.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { FailureStage } from "../turn/hooks.ts";
 
@@ -137,6 +139,10 @@ export interface ChatResponseResult extends TurnDetails {
   readonly error?: string;
   /** What actions attached to the reply; empty if nothing. */
   readonly attachments: ReplyAttachment[];
+  /** What its model calls have used, as far as the providers say. */
+  readonly usage?: StepUsage;
+  /** What it has spent, sub-agents and tools included. Of a turn with budgets. */
+  readonly cost?: TurnCost;
 }
 
 /** A provider-neutral name for what went wrong. */

@@ -12,6 +12,7 @@ import { featureErrors } from "./errors.ts";
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-types.ts";
 import type { SubmissionInput } from "./turn-input.ts";
 import type { ReplyAttachment } from "./approval-contract.ts";
+import type { TurnCost } from "./budget-contract.ts";
 import type { CallOwner, ChannelPolicy, Feature, TurnObserver } from "./feature.ts";
 import { logFailure } from "./feature-list.ts";
 import type { Features } from "./features.ts";
@@ -147,6 +148,16 @@ export class TurnFeatures {
   attachmentsOf(turnId: string): ReplyAttachment[] {
     this.#features.bringAll();
     return this.#features.role("attachmentsOf")?.(turnId) ?? [];
+  }
+
+  /** Never rejects: a turn is over, whatever its account says. */
+  async costOf(turnId: string): Promise<TurnCost | undefined> {
+    try {
+      return await this.#features.role("budgets")?.costOf(turnId);
+    } catch (error) {
+      console.error("What a turn has cost could not be read:", error);
+      return undefined;
+    }
   }
 
   /** See `Features.adopt`. */

@@ -29,6 +29,7 @@ const turn = engineTurn();
 
 function hooksOf(overrides: Partial<Overrides>, more: { inside?: boolean; entered?: unknown[] } = {}) {
   return new UserTurnHooks({
+    parts: { turns: { usageOf: () => undefined } },
     overrides: overridesOf(overrides),
     turnFeatures: featuresOf(),
     assembly: {

@@ -21,6 +21,7 @@ import {
   type ToolDecision
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 import type { AssembledTurn, CutOffCall, FailureContext, FileRefusal, FinalAnswer, TurnHooks } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import { isContinuation, type TurnOutcome, type TurnView } from "../turn/turn.ts";
@@ -46,6 +47,7 @@ export interface HookHost {
   readonly overrides: Overrides;
   readonly turnFeatures: TurnFeatures;
   readonly assembly: Pick<Assembly, "assemble">;
+  readonly parts: { readonly turns: Pick<TurnEngine, "usageOf"> };
   readonly recoveryHooks: RecoveryHooks;
   readonly session: Pick<Session, "hasThreshold" | "compactIfDue">;
   readonly overflow: Pick<ContextOverflow, "compact">;
@@ -250,8 +252,13 @@ export class UserTurnHooks implements TurnHooks {
     // It has no answer to speak of: `onChatError` was given it.
     if (status === "error" && !outcome.message?.parts.length) return;
     const { overrides } = this.#host;
-    const attachments = this.#host.turnFeatures.attachmentsOf(turn.turnId);
+    const { turnFeatures, parts } = this.#host;
+    const attachments = turnFeatures.attachmentsOf(turn.turnId);
+    const usage = parts.turns.usageOf(turn.requestId);
+    const cost = await turnFeatures.costOf(turn.turnId);
     const result = {
+      ...(usage && usage.totalTokens !== null && { usage }),
+      ...(cost && { cost }),
       message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
       continuation: isContinuation(turn),
       status,

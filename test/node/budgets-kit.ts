@@ -1,7 +1,7 @@
 // A Think with budgets: its limits and prices are written by each test. The price is a dollar per thousand tokens of input and
 // of output, so that limits are easy to count with.
 import type { LanguageModel, ToolSet } from "ai";
-import { Think, type ChatResponseResult, type PendingApproval } from "../../src/index.ts";
+import { Think, type ActionSet, type ChatResponseResult, type PendingApproval } from "../../src/index.ts";
 import type { BudgetContext, BudgetLimit, CostReport, ModelPrice } from "../../src/core/budgets.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
@@ -15,6 +15,8 @@ interface Scene {
   prices: readonly ModelPrice[];
   unpriced: "refuse" | "allow";
   maxOutputTokens: number | undefined;
+  sendsUsage: boolean;
+  actions: ActionSet;
   tools: (agent: Spender) => ToolSet;
   model: LanguageModel | undefined;
   responses: ChatResponseResult[];
@@ -31,6 +33,8 @@ function emptyScene(): Scene {
     prices: [PRICE],
     unpriced: "refuse",
     maxOutputTokens: 1_000,
+    sendsUsage: false,
+    actions: {},
     tools: () => ({}),
     model: undefined,
     responses: [],
@@ -42,6 +46,10 @@ function emptyScene(): Scene {
 export class Spender extends Think {
   override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
   override budgetUnpricedModels = scene.unpriced;
+  override sendUsage = scene.sendsUsage;
+  override getActions() {
+    return scene.actions;
+  }
   override getModel() {
     return scene.model ?? scriptedModel(scene.script);
   }

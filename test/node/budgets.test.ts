@@ -2,7 +2,7 @@
 import { generateText, tool } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { Think } from "../../src/index.ts";
+import { action, Think } from "../../src/index.ts";
 import { tokens, usd, type BudgetLimit } from "../../src/core/budgets.ts";
 import {
   createGate,
@@ -17,6 +17,7 @@ import {
   toolCall,
   usage
 } from "../../src/testing/index.ts";
+import { ask } from "../kit/frames.ts";
 import { user } from "../kit/messages.ts";
 import { agentOf, costs, open, rowsOf, say, scene, stored } from "./budgets-kit.ts";
 
@@ -274,6 +275,55 @@ describe("costs of tools", () => {
     expect(scene.script.callCount).toBe(1);
     expect(await costs(host)).toMatchObject({ total: { usd: 5.042 } });
   });
+});
+
+describe("what a turn has cost", () => {
+  test("is in onChatResponse, with its usage", async () => {
+    const host = open([reply(text("hi"), small)], limits({ per: "turn", limit: usd(MORE_THAN_A_CALL) }));
+    await host.connect("/agents/spender/a").then((socket) => ask(socket, "r1"));
+    await host.idle();
+    expect(scene.responses).toMatchObject([
+      { usage: { inputTokens: 40, outputTokens: 2 }, cost: { usd: 0.042, tokens: 42 } }
+    ]);
+  });
+
+  test("is with the end of the answer for clients of a class that sends its usage", async () => {
+    const host = open([reply(toolCall("look", {}), small), reply(text("hi"), small)], {
+      ...limits({ per: "turn", limit: usd(MORE_THAN_A_CALL) }),
+      tools: () => ({ look }),
+      sendsUsage: true
+    });
+    await say(host, "q");
+    expect((await stored(host)).at(-1)?.metadata).toMatchObject({ usage: { totalTokens: 84 }, cost: { usd: 0.084 } });
+  });
+
+  test("is not said of a class without limits", async () => {
+    const host = open([reply(text("hi"), small)], { sendsUsage: true });
+    await host.connect("/agents/spender/a").then((socket) => ask(socket, "r1"));
+    await host.idle();
+    expect(scene.responses[0]).not.toHaveProperty("cost");
+    expect((await stored(host)).at(-1)?.metadata).not.toHaveProperty("cost");
+  });
+});
+
+test("an action counts a cost of its own once, however often it is run", async () => {
+  const host = open([reply(toolCall("search", {}), small), reply(text("found"), small)], {
+    ...limits({ per: "turn", limit: usd(MORE_THAN_A_CALL) }),
+    actions: {
+      search: action({
+        description: "Searches.",
+        inputSchema: z.object({}),
+        execute: async (_input, ctx) => {
+          await ctx.spend(usd(0.5));
+          await ctx.spend(usd(0.5));
+          await ctx.spend(usd(0.25), "page 2");
+          return "found";
+        }
+      })
+    }
+  });
+  expect(await say(host, "q")).toMatchObject({ status: "completed" });
+  expect((await costs(host)).total.usd).toBeCloseTo(0.834, 9);
 });
 
 test("a class without limits writes no row and asks no account", async () => {

@@ -24,6 +24,7 @@ const ADDRESSES: Readonly<Record<keyof InspectionSource, string>> = {
   waitingInput: "GET inbox/<id>?from=",
   state: "GET state",
   file: "GET file?path=",
+  costs: "GET costs",
   decide: "POST decide",
   tryTurn: "POST try"
 };

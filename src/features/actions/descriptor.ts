@@ -10,6 +10,7 @@ import type {
   ReplyAttachment
 } from "../../feature/approval-contract.ts";
 import { readEscalationTime } from "../approvals/escalation.ts";
+import type { SpentAmount } from "../../feature/budget-contract.ts";
 import type { CarriesFeature } from "../../feature/feature.ts";
 import type { Think } from "../../think/think.ts";
 import { definitionErrors } from "./errors.ts";
@@ -231,4 +232,6 @@ export interface ActionContext {
   readonly signal: AbortSignal;
   /** Records something to deliver with the answer. Counts only if `execute` succeeds; elsewhere it does nothing. */
   attachReply(attachment: ReplyAttachment): void;
+  /** Counts a cost of its own for the budgets of the turn, once per call and `id`. Nothing in a class without budgets. */
+  spend(amount: SpentAmount, id?: string): Promise<void>;
 }

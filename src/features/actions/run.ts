@@ -16,7 +16,7 @@ import type { ActionMembers } from "./capability.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
 export interface RunPorts {
-  readonly host: Pick<ActionsHost, "agent" | "env" | "actionFailed">;
+  readonly host: Pick<ActionsHost, "agent" | "env" | "actionFailed" | "features">;
   readonly effects: Effects;
   readonly parked: Parked;
 }
@@ -137,7 +137,7 @@ function askedCall(ports: RunPorts, call: IncomingCall): AskedCall {
 
 /** The context of every callback; the execution gives it a way to attach. */
 export function contextOf(
-  host: Pick<ActionsHost, "agent" | "env">,
+  host: Pick<ActionsHost, "agent" | "env" | "features">,
   call: Pick<ActionContext, "requestId" | "toolCallId" | "messages" | "signal">
 ): ActionContext {
   return {
@@ -145,7 +145,11 @@ export function contextOf(
     agent: host.agent as ActionContext["agent"],
     env: host.env as ActionContext["env"],
     ...call,
-    attachReply: () => undefined
+    attachReply: () => undefined,
+    spend: async (amount, id = "") => {
+      const { requestId, toolCallId } = call;
+      await host.features.role("budgets")?.spend(amount, { id: `${requestId}:${toolCallId}:${id}`, name: "action" });
+    }
   };
 }
 

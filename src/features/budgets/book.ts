@@ -44,14 +44,15 @@ export class OwnBook {
         return this.#reserve(command.request);
       case "settle":
         this.#ledger.settle(command.request);
-        return this.#release();
+        this.#release();
+        return command.request.counted === null ? undefined : this.#spent(command.request.counted);
       case "spend":
         return this.#ledger.spend(command.request);
       case "grant":
         this.#ledger.grant(command.request);
         return this.#release();
       case "read":
-        return this.#ledger.balances([command.account])[0]?.spent;
+        return this.#spent(command.account);
       case "report":
         return reportCosts(this.#ledger, this.#clock.now());
     }
@@ -66,6 +67,10 @@ export class OwnBook {
       if (answer.is === "reserved" || !answer.mayFitLater || leftMs <= 0 || leftMs > WAIT_MS) return answer;
       await happensWithin(leftMs, released, this.#clock);
     }
+  }
+
+  #spent(account: string): Sums | undefined {
+    return this.#ledger.balances([account])[0]?.spent;
   }
 
   #release(): void {
@@ -87,8 +92,9 @@ export class BudgetBook {
     return (await this.#ask({ do: "reserve", request })) as ReserveAnswer;
   }
 
-  async settle(request: SettleRequest): Promise<void> {
-    await this.#ask({ do: "settle", request });
+  /** Answers what the account that is asked for has spent. */
+  async settle(request: SettleRequest): Promise<Sums | undefined> {
+    return (await this.#ask({ do: "settle", request })) as Sums | undefined;
   }
 
   async spend(request: SpendRequest): Promise<void> {

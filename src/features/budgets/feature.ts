@@ -1,17 +1,17 @@
 // Budgets in the life of an agent: the limits of each turn, the meter of its model calls, the questions of turns that wait, and,
 // at the root of a tree, its accounts. A turn keeps the limits it began with: who asked is not known any more after a restart.
-import type { LanguageModel } from "ai";
+import type { LanguageModel, UIMessageChunk } from "ai";
 import { currentContext } from "../../agent/context.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
-import type { BudgetRole } from "../../feature/budget-contract.ts";
+import type { BudgetRole, TurnCost } from "../../feature/budget-contract.ts";
 import type { Feature, Roles, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { pathKey } from "../../host/path.ts";
-import { installedSdk, meterModel, type CallMeter, type ModelObject } from "../../model/index.ts";
+import { installedSdk, meterModel, type ModelObject } from "../../model/index.ts";
 import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
-import { parseJson, type Json } from "../../util/json.ts";
-import { unitsOf, type Amount } from "./amount.ts";
+import { isObject, parseJson, type Json } from "../../util/json.ts";
+import { amountOf, dollars, showAmount, unitsOf, type Amount } from "./amount.ts";
 import { BudgetBook, OwnBook, type BookCommand } from "./book.ts";
 import type { BudgetContext, BudgetMembers } from "./capability.ts";
 import { BudgetAskedError, BudgetReachedError } from "./errors.ts";
@@ -20,8 +20,7 @@ import { countingOf, inherited, readInherited, readLimits, type KeptLimit } from
 import { BudgetQuestions } from "./questions.ts";
 import type { CostReport } from "./report.ts";
 import { LEDGER_TABLES, TURN_LIMIT_TABLES } from "./tables.ts";
-import { TurnMeter, type Refusal } from "./turn-meter.ts";
-import { showAmount, amountOf } from "./amount.ts";
+import { TurnMeter, type Refusal, type TurnMeterInit } from "./turn-meter.ts";
 
 /** Under which the limits of a parent's turn are kept. */
 const PARENTS = "";
@@ -32,7 +31,7 @@ export class BudgetsFeature implements Feature {
   readonly approvals: BudgetQuestions;
   readonly roles: Partial<Roles>;
   readonly #services: ChatServices;
-  readonly #agent: BudgetMembers;
+  readonly #agent: BudgetMembers & { readonly sendUsage?: boolean };
   readonly #epoch: string;
   readonly #ledger: BudgetLedger;
   readonly #own: OwnBook;
@@ -55,7 +54,8 @@ export class BudgetsFeature implements Feature {
     });
     const role: BudgetRole = {
       limitsOf: (turnId) => this.#handDown(turnId),
-      spend: (amount, spent) => this.spend(amount, spent)
+      spend: (amount, spent) => this.spend(amount, spent),
+      costOf: (turnId) => this.#costOf(turnId)
     };
     this.roles = { budgets: role };
   }
@@ -95,7 +95,16 @@ export class BudgetsFeature implements Feature {
     if (turn.turnId === "") return undefined;
     const limits = await this.#limitsOf(turn);
     if (limits.length === 0) return undefined;
-    return { meter: this.#meter(turn, limits) };
+    // What earlier attempts of it have spent.
+    let spent = await this.#book.spent(countedAccount(limits));
+    const meter = this.#newMeter(turn, limits, {
+      refuse: (refusal) => this.#asked(turn, refusal, limits),
+      counted: (sums) => (spent = sums)
+    });
+    return {
+      meter: (call) => meter.begin(call),
+      annotate: (chunk) => (this.#agent.sendUsage === true ? withCost(chunk, dollars(spent.usd)) : chunk)
+    };
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
@@ -111,6 +120,14 @@ export class BudgetsFeature implements Feature {
   /** From an agent of the tree. */
   answer(command: BookCommand): Promise<unknown> {
     return this.#own.ask(command);
+  }
+
+  /** Undefined: the turn had no limits. Also after its limits are gone: the account stays. */
+  async #costOf(turnId: string): Promise<TurnCost | undefined> {
+    // Without it no turn of this agent has had limits.
+    if (!this.#limits.exists) return undefined;
+    const { usd, tokens } = await this.#book.spent(`turn:${turnId}`);
+    return tokens === 0 && usd === 0 ? undefined : { usd: dollars(usd), tokens };
   }
 
   /** The limits of a parent hold for every turn of this agent. */
@@ -186,18 +203,16 @@ export class BudgetsFeature implements Feature {
 
   // ── Calls ──
 
-  #meter(turn: TurnView, limits: readonly KeptLimit[]): CallMeter {
-    const meter = this.#newMeter(turn, limits, (refusal) => this.#asked(turn, refusal, limits));
-    return (call) => meter.begin(call);
-  }
-
   #newMeter(
     turn: TurnView | undefined,
     limits: readonly KeptLimit[],
-    refuse: (refusal: Refusal) => Error = (refusal) => new BudgetReachedError(explain(refusal))
+    {
+      refuse = (refusal) => new BudgetReachedError(explain(refusal)),
+      counted
+    }: Partial<Pick<TurnMeterInit, "refuse" | "counted">> = {}
   ): TurnMeter {
     return new TurnMeter({
-      ...{ book: this.#book, agent: this.#path, epoch: this.#epoch, limits, refuse },
+      ...{ book: this.#book, agent: this.#path, epoch: this.#epoch, limits, refuse, counted },
       turnId: turn?.turnId ?? null,
       attempt: turn?.attempt ?? 0,
       prices: this.#agent.getPrices(),
@@ -213,6 +228,18 @@ export class BudgetsFeature implements Feature {
     const summary = canAsk ? this.approvals.ask(turn, refusal, limits) : undefined;
     return summary === undefined ? new BudgetReachedError(explain(refusal)) : new BudgetAskedError(summary);
   }
+}
+
+/** The account that says what the turn costs. */
+function countedAccount(limits: readonly KeptLimit[]): string {
+  return limits.find(({ isForCounting }) => isForCounting)?.account ?? "";
+}
+
+/** The end of an answer with what it cost. */
+function withCost(chunk: UIMessageChunk, usd: number): UIMessageChunk {
+  if (chunk.type !== "finish") return chunk;
+  const metadata = isObject(chunk.messageMetadata) ? chunk.messageMetadata : {};
+  return { ...chunk, messageMetadata: { ...metadata, cost: { usd } } };
 }
 
 function explain({ limit, needed, explanation }: Refusal): string {

@@ -50,6 +50,8 @@ export type ReserveAnswer =
 
 export interface SettleRequest extends Sums {
   readonly id: string;
+  /** The account that the caller reads then. */
+  readonly counted: string | null;
 }
 
 export interface SpendRequest extends Sums {

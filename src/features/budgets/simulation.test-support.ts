@@ -299,11 +299,11 @@ export class SimulatedWorld {
     const said = reportOf(how, truth);
     if (said.inputTokens === undefined || said.outputTokens === undefined) this.#tally.unreported += 1;
     const { usd, tokens } = spentOf(call.reserved, said);
-    this.#ledger.settle({ id: call.id, usd, tokens });
+    this.#ledger.settle({ id: call.id, usd, tokens, counted: null });
     call.entered = { usd, tokens };
     call.isUnderWay = false;
     // Said twice, it counts once.
-    this.#ledger.settle({ id: call.id, usd: usd + 1_000, tokens });
+    this.#ledger.settle({ id: call.id, usd: usd + 1_000, tokens, counted: null });
   }
 
   #late(which: number): void {
@@ -313,7 +313,7 @@ export class SimulatedWorld {
     this.#tally.late += 1;
     const spent = { usd: Math.floor(call.charged.usd / 2), tokens: Math.floor(call.charged.tokens / 2) };
     call.charged = spent;
-    this.#ledger.settle({ id: call.id, ...spent });
+    this.#ledger.settle({ id: call.id, ...spent, counted: null });
     call.entered = spent;
     call.isUnderWay = false;
   }

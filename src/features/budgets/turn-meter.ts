@@ -1,6 +1,7 @@
 // The meter of one attempt of a turn, or of a model that is used outside of turns: it reserves the most that a call can cost
 // before the call is made, and settles it with what the provider reported.
 import type { CallEnd, MeteredCall, MeteredRun } from "../../model/index.ts";
+import type { Sums } from "./amount.ts";
 import type { BudgetBook } from "./book.ts";
 import { FREE, highestRates, spentOf, type ReservedCall } from "./cost.ts";
 import { UnpricedModelError } from "./errors.ts";
@@ -25,6 +26,8 @@ export interface TurnMeterInit {
   readonly prices: readonly ModelPrice[];
   readonly allowsUnpriced: boolean;
   readonly nextId: () => string;
+  /** After each call: what its turn has spent, with its sub-agents. */
+  readonly counted?: ((spent: Sums) => void) | undefined;
   /** What is thrown in place of the call. */
   refuse(refusal: Refusal): Error;
 }
@@ -39,6 +42,7 @@ export class TurnMeter {
   /** Throws: the call is not made. */
   async begin({ provider, modelId, step, options }: MeteredCall): Promise<MeteredRun> {
     const { book, agent, epoch, turnId, attempt, limits, nextId, refuse } = this.#init;
+    const counted = limits.find(({ isForCounting }) => isForCounting)?.account ?? null;
     const price = this.#priceOf(provider, modelId);
     const prompt = promptBound(options);
     const size: CallSize = {
@@ -58,7 +62,8 @@ export class TurnMeter {
       maxOutputTokens: answer.output,
       end: async (end) => {
         const { usd, tokens } = spentIn(reserved, end);
-        await book.settle({ id: request.id, usd, tokens });
+        const spent = await book.settle({ id: request.id, usd, tokens, counted });
+        if (spent) this.#init.counted?.(spent);
       }
     };
   }

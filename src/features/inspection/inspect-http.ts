@@ -9,6 +9,7 @@ import { readCount } from "../../util/counts.ts";
 import { decodePercent } from "../../util/decode-percent.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
+import type { CostReport } from "../budgets/report.ts";
 import type {
   AgentView,
   ConversationsView,
@@ -49,6 +50,8 @@ export interface InspectionSource {
   waitingInput(id: string, from: number): ShownText | undefined;
   state(): Promise<StateView>;
   file(path: string): Promise<FileView | undefined>;
+  /** What the agent's tree has spent under its budgets. */
+  costs(): Promise<CostReport>;
   /** A sentence when it was refused. */
   decide(id: string, decision: Decision): Promise<{ readonly refused?: string }>;
   tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined>;
@@ -97,6 +100,8 @@ async function read(path: string, query: URLSearchParams, source: InspectionSour
       return json(source.inbox());
     case "state":
       return json(await source.state());
+    case "costs":
+      return json(await source.costs());
     case "file":
       return found(await source.file(query.get("path") ?? ""));
     default:

@@ -36,6 +36,7 @@ import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
 import type { ChatServices, TurnPreview } from "../../feature/services.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import type { BudgetMembers } from "../budgets/capability.ts";
+import type { CostReport } from "../budgets/report.ts";
 import type { InspectionMembers } from "./capability.ts";
 import { approvals } from "../approvals/capability.ts";
 
@@ -166,6 +167,10 @@ export class ThinkInspection implements InspectionSource {
     return isRefused ? { refused: String(outcome["error"]) } : {};
   }
 
+  costs(): Promise<CostReport> {
+    return this.#agent.getCosts();
+  }
+
   async tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined> {
     const found = this.#turns.find(request.turnId);
     const timeline = this.#turns.turn(request.turnId);
@@ -175,7 +180,9 @@ export class ThinkInspection implements InspectionSource {
     if (request.model !== undefined && !Object.hasOwn(models, request.model)) {
       throw featureErrors.InspectedModelError(request.model, Object.keys(models));
     }
-    const model = (request.model === undefined ? undefined : models[request.model]) ?? overrides.getModel();
+    const model = this.#agent.budgeted(
+      (request.model === undefined ? undefined : models[request.model]) ?? overrides.getModel()
+    );
     const answer = this.#answerOf(found);
     const history = changedHistory(this.#historyOf(found).history, request);
     const preview = await this.#services.previewTurn(found.timeline.channel ?? undefined, history);
