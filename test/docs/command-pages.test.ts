@@ -64,8 +64,17 @@ test.each(COMMANDS.map((command) => [command.name, command] as const))(
 
 const compared = COMMANDS.filter(({ name }) => ![...ELSEWHERE, ...NOT_COMPARED].includes(name)).map(pageName);
 
+const none = { reservedUsd: 0, reservedTokens: 0, grantedUsd: 0, grantedTokens: 0 };
+const spent = { usd: 2.1, tokens: 96_000, calls: 12 };
+const COSTS = {
+  ...{ at: 0, total: spent, days: [{ day: "2026-11-19", ...spent }], open: 0 },
+  models: [{ provider: "openai.responses", model: "gpt-5", ...spent }],
+  turns: [{ turnId: "rXW2Yc0v3mTn8aQeLkD5p", agent: "", usd: 0.31, tokens: 14_000, calls: 3 }],
+  accounts: [{ account: "key:ann:2026-11-19", usd: 2.1, tokens: 96_000, ...none, grantedUsd: 1 }]
+};
+
 test.each(["../cli.md", ...compared])("commands/%s shows what is printed", async (name) => {
-  vi.stubGlobal("fetch", async () => Response.json({ ok: true }));
+  vi.stubGlobal("fetch", async (url: URL) => Response.json(url.pathname?.endsWith("/costs") ? COSTS : { ok: true }));
   const folder = join(scratch, name.replaceAll(/\W/g, "-"), "shop");
   if (name === "init.md") mkdirSync(folder, { recursive: true });
   else {

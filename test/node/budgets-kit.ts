@@ -17,6 +17,8 @@ interface Scene {
   maxOutputTokens: number | undefined;
   sendsUsage: boolean;
   actions: ActionSet;
+  /** Of inspectors; none without it. */
+  key: string | undefined;
   tools: (agent: Spender) => ToolSet;
   model: LanguageModel | undefined;
   responses: ChatResponseResult[];
@@ -35,6 +37,7 @@ function emptyScene(): Scene {
     maxOutputTokens: 1_000,
     sendsUsage: false,
     actions: {},
+    key: undefined,
     tools: () => ({}),
     model: undefined,
     responses: [],
@@ -64,6 +67,9 @@ export class Spender extends Think {
   }
   override beforeTurn() {
     return scene.maxOutputTokens === undefined ? {} : { maxOutputTokens: scene.maxOutputTokens };
+  }
+  override authorizeInspection(request: Request) {
+    return scene.key !== undefined && request.headers.get("authorization") === `Bearer ${scene.key}`;
   }
   override onChatResponse(result: ChatResponseResult) {
     scene.responses.push(result);

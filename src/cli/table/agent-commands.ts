@@ -51,6 +51,24 @@ const state: CommandDefinition = {
   load: async () => (await import("../commands/state.ts")).runState
 };
 
+const costs: CommandDefinition = {
+  name: "costs",
+  summary: "prints what an agent has spent under its budgets",
+  description: [
+    "Prints what an agent and its sub-agents have spent: by day, model, turn and account. The app must let it: " +
+      "EVERTHINK_INSPECTION_KEY."
+  ],
+  arguments: [AGENT, INSTANCE],
+  options: {
+    limit: { value: "n", text: "10; rows of each list" },
+    json: { text: "the whole report" },
+    ...CONNECTION_OPTIONS,
+    token: { value: "key", text: "sent as a bearer token; without it EVERTHINK_INSPECTION_KEY of the environment" }
+  },
+  exitCodes: { 0: "printed", 1: "the key is wrong, or there is no answer within 15 s" },
+  load: async () => (await import("../commands/costs.ts")).runCosts
+};
+
 const approve: CommandDefinition = {
   name: "approve",
   summary: "lists what an agent waits for, and decides over it",
@@ -114,4 +132,4 @@ const chaos: CommandDefinition = {
   load: async () => (await import("../commands/chaos.ts")).runChaos
 };
 
-export const AGENT_COMMANDS: readonly CommandDefinition[] = [chat, state, approve, chaos];
+export const AGENT_COMMANDS: readonly CommandDefinition[] = [chat, state, costs, approve, chaos];

@@ -1,0 +1,41 @@
+// What `everthink costs` prints of a report.
+import { expect, test } from "vitest";
+import type { CostReport } from "../../features/inspection/index.ts";
+import { costLines } from "./costs.ts";
+
+const none = { reservedUsd: 0, reservedTokens: 0, grantedUsd: 0, grantedTokens: 0 };
+const report: CostReport = {
+  at: 0,
+  total: { usd: 1.5, tokens: 3_000, calls: 2 },
+  days: [{ day: "2030-01-01", usd: 1.5, tokens: 3_000, calls: 2 }],
+  turns: [
+    { turnId: "t2", agent: "", usd: 0.5, tokens: 1_000, calls: 1 },
+    { turnId: "t1", agent: "", usd: 1, tokens: 2_000, calls: 1 }
+  ],
+  models: [{ provider: "openai.responses", model: "gpt-5", usd: 1.5, tokens: 3_000, calls: 2 }],
+  accounts: [
+    { account: "key:ann:2030-01-01", usd: 1.5, tokens: 3_000, ...none, grantedUsd: 2, reservedUsd: 0.25 },
+    { account: "turn:t1", usd: 1, tokens: 2_000, ...none }
+  ],
+  open: 1
+};
+
+test("totals, days, models, turns and accounts are printed, turns once", () => {
+  expect(costLines(report, 1)).toEqual([
+    "Total      $1.5000  3000 tokens  2 calls",
+    "Under way  1 call",
+    "",
+    "Days (UTC)",
+    "  2030-01-01  $1.5000  3000 tokens  2 calls",
+    "",
+    "Models",
+    "  openai.responses gpt-5  $1.5000  3000 tokens  2 calls",
+    "",
+    "Turns",
+    "  t2  $0.5000  1000 tokens  1 call",
+    "  and 1 more (--limit)",
+    "",
+    "Accounts",
+    "  key:ann:2030-01-01  $1.5000  3000 tokens, $0.2500 reserved, $2.0000 granted"
+  ]);
+});
