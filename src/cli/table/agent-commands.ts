@@ -58,6 +58,7 @@ const costs: CommandDefinition = {
     "Prints what an agent and its sub-agents have spent: by day, model, turn and account. The app must let it: " +
       "EVERTHINK_INSPECTION_KEY."
   ],
+  examples: ["costs assistant ada", "costs assistant ada --json"],
   arguments: [AGENT, INSTANCE],
   options: {
     limit: { value: "n", text: "10; rows of each list" },
