@@ -75,10 +75,7 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
 const MAX_NAMED_TOOLS = 100;
 
 /** What is asked of which model, without a word of it. */
-export function modelCalled(
-  writing: Writing,
-  { model, system, tools, offered }: AskedModel
-): ModelCalled {
+export function modelCalled(writing: Writing, { model, system, tools, offered }: AskedModel): ModelCalled {
   const all = Object.keys(tools).sort();
   const names = offered === undefined ? all : [...offered.names()].sort();
   return {

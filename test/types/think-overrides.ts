@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one class with every name that a user may override: it grows with them.
 // A class that overrides every public method and accessor which a conversation has beside those of every agent. It must
 // compile as it stands; overrides.test.ts compares it with the classes of the package, so that a further one must be added
 // here.
