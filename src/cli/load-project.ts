@@ -16,7 +16,7 @@ export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
 }
 
 /** Elsewhere a command would say that nothing is wrong with nothing. */
-function requireProject(root: string): void {
+export function requireProject(root: string): void {
   const isProject = existsSync(join(root, "agents")) || WRANGLER_FILES.some((name) => existsSync(join(root, name)));
   if (isProject || usesPlugin(root)) return;
   throw new CommandError(

@@ -36,6 +36,22 @@ export async function askForProject(question: ProjectQuestion, place: Place): Pr
   }
 }
 
+/** What is asked about one provider; undefined: the user gave up. */
+export async function askForModel(
+  provider: ModelProvider,
+  environment: ProjectQuestion["environment"],
+  { input, output }: Place
+): Promise<ModelAnswers | undefined> {
+  const prompts = await import("@clack/prompts");
+  try {
+    return await new Questions(prompts, { input, output }).answers(provider, environment);
+  } catch (error) {
+    if (error !== GIVEN_UP) throw error;
+    prompts.cancel("Nothing was changed.", { output });
+    return undefined;
+  }
+}
+
 class Questions {
   readonly #prompts: Prompts;
   readonly #place: Place;
@@ -56,7 +72,10 @@ class Questions {
     const options = PROVIDERS.map(({ id, title }) => ({ value: id, label: title }));
     const id = await this.#select("Which model?", options);
     const provider = findProvider(id);
-    if (id === OFFLINE || provider === undefined) return { provider: OFFLINE };
+    return id === OFFLINE || provider === undefined ? { provider: OFFLINE } : this.answers(provider, environment);
+  }
+
+  async answers(provider: ModelProvider, environment: ProjectQuestion["environment"]): Promise<ModelAnswers> {
     const url = provider.asks.includes("url")
       ? await this.#text("Where is it? Most addresses end in /v1", "http://localhost:11434/v1")
       : undefined;
@@ -66,7 +85,7 @@ class Questions {
     if (inShell)
       this.#prompts.log.info(`${provider.keyVariable} of the shell is used.`, { output: this.#place.output });
     const key = inShell || (await this.#key(provider));
-    return { provider: id, url, account, model, key, isKeyOfShell: Boolean(inShell) };
+    return { provider: provider.id, url, account, model, key, isKeyOfShell: Boolean(inShell) };
   }
 
   /** Undefined: the user has it later. */

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { parseVariables } from "../../framework/serve/variables.ts";
 import { testContext } from "../cli.test-support.ts";
 import { dispatch } from "../main.ts";
 
@@ -41,7 +42,9 @@ test("a key of a named variable is written and checked once; a refusal is report
   const calls = provider(401);
   const { code, output } = await init(["--model", "openai", "--key-var", "MY_KEY"], { MY_KEY: KEY });
   expect([code, calls()]).toEqual([0, 1]);
-  expect(output).toContain("OpenAI refuses the key (401). The project is made all the same: change it in .dev.vars.");
+  expect(output).toContain(
+    "OpenAI refuses the key (401). What you gave is in .dev.vars all the same: change it there."
+  );
   expect(output).not.toContain(KEY);
   expect(variables()).toBe(`MODEL_PROVIDER=openai\nOPENAI_API_KEY=${KEY}\n`);
 });
@@ -65,13 +68,41 @@ test("without a key, and with --no-check-key, no provider is asked", async () =>
 
 test.each([
   [["--model", "gpt"], 'not "gpt"'],
-  [["--model", "compatible"], "--model compatible needs --model-url."],
-  [["--model", "workers-ai"], "--model workers-ai needs --account."],
+  [["--model", "compatible"], "compatible needs --model-url."],
+  [["--model", "workers-ai"], "workers-ai needs --account."],
   [["--model", "compatible", "--model-url", "ftp://x", "--model-name", "m"], "--model-url takes an address"],
   [["--model", "openai", "--key-var", "NOT_THERE"], "The variable NOT_THERE is not set."]
 ])("%j makes nothing, and says what is missing", async (args, message) => {
   await expect(init(args)).rejects.toThrow(message);
   expect(existsSync(join(folder, "shop"))).toBe(false);
+});
+
+test("a provider is added to a project later: its variables join those that are there, and it is the one that answers", async () => {
+  provider(200);
+  await init(["--model", "openai", "--key-var", "MY_KEY"], { MY_KEY: KEY });
+  let output = "";
+  const print = (text: string) => (output += `${text}\n`);
+  const context = testContext({
+    cwd: join(folder, "shop"),
+    environment: { OTHER: "sk-other-0123" },
+    print,
+    note: print,
+    stream: print
+  });
+  expect(await dispatch(["add", "anthropic", "--key-var", "OTHER", "--model-name", "claude-x"], context)).toBe(0);
+  expect(output).toBe("Anthropic answers, and has the model.\nStart again: variables are read at the start.\n");
+  const lines = [
+    "MODEL_PROVIDER=anthropic",
+    `OPENAI_API_KEY=${KEY}`,
+    "ANTHROPIC_API_KEY=sk-other-0123",
+    "MODEL=claude-x"
+  ];
+  expect(variables()).toBe(`${lines.join("\n")}\n`);
+  // Its model is not the other one's.
+  expect(await dispatch(["add", "openai", "--no-check-key"], context)).toBe(0);
+  expect(parseVariables(variables()).get("MODEL")).toBe("");
+  await expect(dispatch(["add", "mistral"], context)).rejects.toThrow('not "mistral"');
+  await expect(dispatch(["add", "openai"], { ...context, cwd: folder })).rejects.toThrow("is no everthink project");
 });
 
 test("a first commit has the project and not the key", async () => {

@@ -16,16 +16,24 @@ export interface ModelResult {
 /** As the arguments have it; undefined where they name no model. Throws CommandUsageError. */
 export function modelOf(parsed: ParsedArguments, environment: CliContext["environment"]): ModelAnswers | undefined {
   const id = parsed.text("model");
-  if (id === undefined) return undefined;
+  return id === undefined ? undefined : modelAnswers(id, parsed, environment);
+}
+
+/** Of one provider. Throws CommandUsageError. */
+export function modelAnswers(
+  id: string,
+  parsed: ParsedArguments,
+  environment: CliContext["environment"]
+): ModelAnswers {
   const provider = findProvider(id);
   if (provider === undefined) {
-    throw usageError(parsed.name, `--model is one of ${PROVIDERS.map((one) => one.id).join(", ")}, not "${id}".`);
+    throw usageError(parsed.name, `A model is one of ${PROVIDERS.map((one) => one.id).join(", ")}, not "${id}".`);
   }
   const answers = { url: parsed.text("model-url"), model: parsed.text("model-name"), account: parsed.text("account") };
   const missing = provider.asks.find((name) => !answers[name]);
   if (missing !== undefined) {
     const option = { url: "--model-url", model: "--model-name", account: "--account" }[missing];
-    throw usageError(parsed.name, `--model ${id} needs ${option}.`);
+    throw usageError(parsed.name, `${id} needs ${option}.`);
   }
   if (answers.url !== undefined && !/^https?:$/.test(protocolOf(answers.url))) {
     throw usageError(parsed.name, `--model-url takes an address like http://localhost:11434/v1, not "${answers.url}".`);
@@ -66,7 +74,7 @@ export function describeModel({ provider, state, problem }: ModelResult): string
     case "works":
       return `${name} answers, and has the model.`;
     case "refused":
-      return `${problem} The project is made all the same: change it in .dev.vars.`;
+      return `${problem} What you gave is in .dev.vars all the same: change it there.`;
     case "unchecked":
       return `${name} is set up in .dev.vars, and was not asked.`;
     case "without-key":

@@ -1,6 +1,17 @@
 // Commands about the files of a project.
-import type { CommandDefinition } from "../command-line.ts";
+import type { CommandDefinition, OptionTable } from "../command-line.ts";
 import { PROJECT_OPTIONS } from "./shared-options.ts";
+
+const MODEL_OPTIONS = {
+  "key-var": {
+    value: "NAME",
+    text: "the variable of the shell that has the provider's key, which is then written to .dev.vars"
+  },
+  "model-name": { value: "id", text: "which model of the provider; its usual one without it" },
+  "model-url": { value: "url", text: "of a compatible server, such as http://localhost:11434/v1" },
+  account: { value: "id", text: "of Cloudflare, for workers-ai" },
+  "check-key": { isOnByDefault: true, text: "does not ask the provider whether key and model work" }
+} as const satisfies OptionTable;
 
 const init: CommandDefinition = {
   name: "init",
@@ -26,14 +37,7 @@ const init: CommandDefinition = {
       value: "provider",
       text: "offline; or openai, anthropic, google, workers-ai, compatible. Asked for in a terminal"
     },
-    "key-var": {
-      value: "NAME",
-      text: "the variable of the shell that has the provider's key, which is then written to .dev.vars"
-    },
-    "model-name": { value: "id", text: "which model of the provider; its usual one without it" },
-    "model-url": { value: "url", text: "of a compatible server, such as http://localhost:11434/v1" },
-    account: { value: "id", text: "of Cloudflare, for workers-ai" },
-    "check-key": { isOnByDefault: true, text: "does not ask the provider whether key and model work" },
+    ...MODEL_OPTIONS,
     name: { value: "name", text: "of the package and the Worker; the folder's name without it" },
     "route-prefix": { value: "path", text: "/agents" },
     yes: { short: "y", text: "asks nothing; without a directory it makes one with a random name" },
@@ -148,6 +152,26 @@ const eject: CommandDefinition = {
   load: async () => (await import("../commands/eject.ts")).runEject
 };
 
+const add: CommandDefinition = {
+  name: "add",
+  summary: "gives a project another model: asks for the key, checks it, writes .dev.vars",
+  description: [
+    "Sets the provider that answers in .dev.vars, with its key and model, and asks it once whether both work. Other lines of " +
+      "the file stay. For projects whose models/model.ts chooses by these variables, as every starter has it."
+  ],
+  arguments: [
+    { name: "provider", isRequired: true, text: "openai, anthropic, google, workers-ai, compatible, or offline" }
+  ],
+  examples: ["add anthropic", "add compatible --model-url http://localhost:11434/v1 --model-name qwen3"],
+  options: {
+    ...MODEL_OPTIONS,
+    json: { text: "{ provider, state, problem }; state is works, refused, unchecked, without-key or offline" },
+    root: PROJECT_OPTIONS.root
+  },
+  exitCodes: { 0: "written", 1: "nothing was written: an answer is missing, or this is no project" },
+  load: async () => (await import("../commands/add.ts")).runAdd
+};
+
 const doctor: CommandDefinition = {
   name: "doctor",
   summary: "finds what is wrong with a project, each with its mend",
@@ -249,6 +273,7 @@ export const PROJECT_COMMANDS: readonly CommandDefinition[] = [
   types,
   config,
   eject,
+  add,
   doctor,
   deploy,
   user,
