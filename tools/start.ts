@@ -89,6 +89,8 @@ async function main(): Promise<number> {
     frontWorker,
     studioFolder: join(root, "dist", "studio"),
     startersFolder: join(root, "starters"),
+    partsFolder: join(root, "dist", "parts"),
+    dependencies: {},
     version: ""
   });
 }

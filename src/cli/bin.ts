@@ -9,6 +9,7 @@ const besides = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const manifest = JSON.parse(readFileSync(besides("../../package.json"), "utf8")) as {
   version: string;
   engines: { node: string };
+  dependencies: Record<string, string>;
 };
 
 const wanted = numbers(manifest.engines.node);
@@ -25,6 +26,8 @@ if (isOlder(numbers(process.versions.node), wanted)) {
     frontWorker: besides("./front-worker.js"),
     startersFolder: besides("../../starters"),
     studioFolder: besides("../studio"),
+    partsFolder: besides("../parts"),
+    dependencies: manifest.dependencies,
     version: manifest.version
   });
 }

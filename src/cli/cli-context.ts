@@ -16,6 +16,10 @@ export interface CliPlace {
   readonly startersFolder: string;
   /** The built page of `studio`. */
   readonly studioFolder: string;
+  /** The sources of the parts of a chat page. */
+  readonly partsFolder: string;
+  /** What this package depends on, by its package.json. */
+  readonly dependencies: Readonly<Record<string, string>>;
   readonly version: string;
 }
 

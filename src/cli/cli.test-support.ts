@@ -12,7 +12,9 @@ export function testContext(
       version: "1.2.3",
       startersFolder: besides("../../starters"),
       frontWorker: besides("../../dist/serve/front-worker.js"),
-      studioFolder: besides("../../dist/studio")
+      studioFolder: besides("../../dist/studio"),
+      partsFolder: besides("../../dist/parts"),
+      dependencies: { marked: "1.0.0", "sugar-high": "2.0.0" }
     },
     environment: {},
     signal: new AbortController().signal,

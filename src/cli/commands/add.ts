@@ -1,16 +1,20 @@
-// `everthink add`: another model for a project that is there, as `init` asks for one.
-import type { CliContext } from "../cli-context.ts";
+// `everthink add`: for a project that is there: another model, as `init` asks for one, or the chat page's parts as sources.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
 import { askForModel } from "../init/ask.ts";
 import { describeModel, modelAnswers, setUpModel } from "../init/model-setup.ts";
 import { findProvider, OFFLINE, type ModelAnswers } from "../init/providers.ts";
 import { writeVariables } from "../init/variables-file.ts";
+import { writeNew } from "../init/write-files.ts";
 import { readVariables, VARIABLES_FILE } from "../../framework/project/declared-variables.ts";
 import { requireProject, rootOf } from "../load-project.ts";
 
 export async function runAdd(parsed: ParsedArguments, context: CliContext): Promise<number> {
   const root = rootOf(parsed, context);
   requireProject(root);
+  if (parsed.positionals[0] === CHAT) return addChat(root, parsed, context);
   const answers = await answersOf(parsed, context);
   if (answers === undefined) return 1;
   // The model of another provider is none of this one's.
@@ -35,4 +39,43 @@ async function answersOf(parsed: ParsedArguments, context: CliContext): Promise<
   const isSaid = ["key-var", "model-name", "model-url", "account"].some((name) => parsed.text(name) !== undefined);
   const isAsked = provider !== undefined && id !== OFFLINE && terminal !== undefined && !isSaid;
   return isAsked ? askForModel(provider, environment, terminal) : modelAnswers(id, parsed, environment);
+}
+
+const CHAT = "chat";
+const CHAT_FOLDER = "page/chat";
+/** Imported by the sources, and by no other file of a project. */
+const CHAT_PACKAGES = ["marked", "sugar-high"];
+
+/** Copies the sources of everthink/react's parts. A file that is there ends it before anything is written. */
+function addChat(root: string, parsed: ParsedArguments, { place, print }: CliContext): number {
+  const folder = parsed.text("to") ?? CHAT_FOLDER;
+  const files = new Map(
+    readdirSync(place.partsFolder, { recursive: true, encoding: "utf8" })
+      .filter((path) => statSync(join(place.partsFolder, path)).isFile())
+      .map((path): [string, string] => [
+        join(folder, path).split(sep).join("/"),
+        readFileSync(join(place.partsFolder, path), "utf8")
+      ])
+  );
+  const present = [...files.keys()].find((path) => existsSync(join(root, path)));
+  if (present !== undefined) {
+    throw new CommandError(`${present} exists, and nothing was changed.`, "Name another folder: --to <folder>");
+  }
+  writeNew(root, files);
+  const missing = CHAT_PACKAGES.filter((name) => !isListed(root, name)).map(
+    (name) => `${name}@${place.dependencies[name]}`
+  );
+  if (parsed.flag("json")) print(JSON.stringify({ folder, files: [...files.keys()], missing }, null, 2));
+  else {
+    print(`${files.size} files are in ${folder}. In the page, import from "./chat" instead of "everthink/react".`);
+    if (missing.length > 0) print(`Next: npm install ${missing.join(" ")}`);
+  }
+  return 0;
+}
+
+function isListed(root: string, name: string): boolean {
+  const path = join(root, "package.json");
+  if (!existsSync(path)) return false;
+  const { dependencies = {} } = JSON.parse(readFileSync(path, "utf8")) as { dependencies?: Record<string, string> };
+  return Object.hasOwn(dependencies, name);
 }

@@ -154,21 +154,25 @@ const eject: CommandDefinition = {
 
 const add: CommandDefinition = {
   name: "add",
-  summary: "gives a project another model: asks for the key, checks it, writes .dev.vars",
+  summary: "gives a project another model, or the sources of the chat page's parts",
   description: [
-    "Sets the provider that answers in .dev.vars, with its key and model, and asks it once whether both work. Other lines of " +
-      "the file stay. For projects whose models/model.ts chooses by these variables, as every starter has it."
+    "With a provider: sets the provider that answers in .dev.vars, with its key and model, and asks it once whether both work. Other lines of " +
+      "the file stay. For projects whose models/model.ts chooses by these variables, as every starter has it.",
+    "With chat: copies the sources of everthink/react's parts into the project, to be changed there. No file is overwritten."
   ],
   arguments: [
-    { name: "provider", isRequired: true, text: "openai, anthropic, google, workers-ai, compatible, or offline" }
+    { name: "what", isRequired: true, text: "openai, anthropic, google, workers-ai, compatible, offline, or chat" }
   ],
-  examples: ["add anthropic", "add compatible --model-url http://localhost:11434/v1 --model-name qwen3"],
+  examples: ["add anthropic", "add chat", "add compatible --model-url http://localhost:11434/v1 --model-name qwen3"],
   options: {
     ...MODEL_OPTIONS,
-    json: { text: "{ provider, state, problem }; state is works, refused, unchecked, without-key or offline" },
+    to: { value: "folder", text: "of chat: page/chat" },
+    json: {
+      text: "{ provider, state, problem }, of chat { folder, files, missing }; state is works, refused, unchecked, without-key or offline"
+    },
     root: PROJECT_OPTIONS.root
   },
-  exitCodes: { 0: "written", 1: "nothing was written: an answer is missing, or this is no project" },
+  exitCodes: { 0: "written", 1: "nothing was written: an answer is missing, a file exists, or this is no project" },
   load: async () => (await import("../commands/add.ts")).runAdd
 };
 
