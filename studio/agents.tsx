@@ -97,7 +97,10 @@ function Agent({ id, label, at, config, version, onOpen }: AgentProps) {
     return () => void (isCurrent = false);
   }, [id, version]);
   const all = list?.instances ?? [];
-  const shown = all.filter(({ name }) => name.toLowerCase().includes(filter.trim().toLowerCase()));
+  const wanted = filter.trim().toLowerCase();
+  const shown = all.filter(({ name, title, words }) =>
+    [name, title, words].some((text) => text?.toLowerCase().includes(wanted))
+  );
   return (
     <section className="panel">
       <h3>
@@ -115,26 +118,32 @@ function Agent({ id, label, at, config, version, onOpen }: AgentProps) {
       {all.length > SHOWN_ROWS && (
         <input
           aria-label={`Find an instance of ${label}`}
-          placeholder="Find by name"
+          placeholder="Find by name or words"
           value={filter}
           onChange={({ target }) => setFilter(target.value)}
         />
       )}
-      {all.length > 0 && shown.length === 0 && <p className="faint">No instance has this in its name.</p>}
+      {all.length > 0 && shown.length === 0 && (
+        <p className="faint">No instance has this in its name or in what was said first or last.</p>
+      )}
       {shown.length > 0 && (
         <div className="instances" style={{ height: Math.min(shown.length, SHOWN_ROWS) * ROW_HEIGHT }}>
           <VirtualList
             items={shown}
             rowHeight={ROW_HEIGHT}
-            label={`Instances of ${label}, newest first`}
-            render={({ name, changedAt, sizeBytes }) => (
+            label={`Instances of ${label}, the last spoken in first`}
+            render={({ name, changedAt, spokenAt, sizeBytes, title, words }) => (
               <button
                 className="instance"
                 aria-current={at === `${id}/${encodeURIComponent(name)}`}
                 onClick={() => onOpen(id, name)}
               >
                 <span className="mono">{printable(name)}</span>
-                <span className="faint">{dateTime(changedAt)}</span>
+                <span className="instance-words" title={words ?? undefined}>
+                  {title !== null && <b>{printable(title)}</b>}
+                  {words !== null && words !== title && <span className="faint"> {printable(words)}</span>}
+                </span>
+                <span className="faint">{dateTime(spokenAt ?? changedAt)}</span>
                 <span className="faint">{bytes(sizeBytes)}</span>
               </button>
             )}

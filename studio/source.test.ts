@@ -40,12 +40,20 @@ function config(agent: string | null, instance: string | null) {
   };
 }
 
+const SILENT = { changedAt: 0, sizeBytes: 0, spokenAt: null, title: null, words: null };
+
+/** In which something was said, at these times; their files were written to in the opposite order. */
+function spoken(times: Readonly<Record<string, number>>): Instances {
+  const instances = Object.entries(times).map(([name, at]) => ({ ...SILENT, name, spokenAt: at, changedAt: -at }));
+  return { instances };
+}
+
 function named(...names: string[]): Instances {
-  return { instances: names.map((name) => ({ name, changedAt: 0, sizeBytes: 0 })) };
+  return { instances: names.map((name) => ({ ...SILENT, name })) };
 }
 
 function active(times: Readonly<Record<string, number>>): Instances {
-  return { instances: Object.entries(times).map(([name, changedAt]) => ({ name, changedAt, sizeBytes: 0 })) };
+  return { instances: Object.entries(times).map(([name, changedAt]) => ({ ...SILENT, name, changedAt })) };
 }
 
 test.each([
@@ -74,6 +82,20 @@ test.each([
     null,
     { assistant: active({ a: 9 }), directory: active({ main: 8 }) },
     "assistant/a"
+  ],
+  [
+    "the conversation that was spoken in last, whichever file was written to last",
+    null,
+    null,
+    { assistant: spoken({ a: 9 }), directory: active({ main: 99 }) },
+    "assistant/a"
+  ],
+  [
+    "the conversation that was spoken in last, of whichever agent",
+    null,
+    null,
+    { assistant: spoken({ a: 5 }), directory: spoken({ main: 9 }) },
+    "directory/main"
   ],
   ["the first agent's, where instances are not known", null, null, {}, "assistant/default"],
   ["none, where nothing is stored", null, null, { assistant: named(), directory: named() }, ""]

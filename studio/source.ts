@@ -54,9 +54,22 @@ export async function readConfig(): Promise<StudioConfig> {
   return (await (await fetch("/__studio/config.json")).json()) as StudioConfig;
 }
 
+export interface Instance {
+  readonly name: string;
+  readonly changedAt: number;
+  readonly sizeBytes: number;
+  /** When something was said in it; null: never. */
+  readonly spokenAt: number | null;
+  /** How its first question begins. */
+  readonly title: string | null;
+  /** How its newest message begins. */
+  readonly words: string | null;
+}
+
+/** The one that was spoken in last comes first. */
 export interface Instances {
   /** Undefined: Studio's server does not have the data. */
-  readonly instances?: readonly { readonly name: string; readonly changedAt: number; readonly sizeBytes: number }[];
+  readonly instances?: readonly Instance[];
   readonly isCut?: boolean;
 }
 
@@ -92,10 +105,10 @@ export async function startAddress({ target, agents }: StudioConfig): Promise<st
   const searched = agent === null ? agents.slice(0, SEARCHED_AGENTS).map(({ id }) => id) : [agent];
   const lists = await Promise.all(searched.map(async (id) => ({ id, ...(await readInstances(id)) })));
   if (lists.every(({ instances }) => instances === undefined)) return first;
-  // Each list is newest first.
+  // Each list begins with the one that was active last. Where nothing was said, the newest file decides.
   const newest = lists
     .flatMap(({ id, instances }) => instances?.slice(0, 1).map((instance) => ({ id, ...instance })) ?? [])
-    .sort((one, other) => other.changedAt - one.changedAt)[0];
+    .sort((one, other) => (other.spokenAt ?? 0) - (one.spokenAt ?? 0) || other.changedAt - one.changedAt)[0];
   return newest === undefined ? "" : `${newest.id}/${encodeURIComponent(newest.name)}`;
 }
 

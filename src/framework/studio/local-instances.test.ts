@@ -17,17 +17,39 @@ beforeEach(() => {
   };
 });
 
+interface Said {
+  readonly at: string;
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
 /** As workerd keeps it: open, in WAL mode. */
-function agentObject(id: string, name: string, { isInLog = false, at = 1_000 } = {}): string {
+function agentObject(
+  id: string,
+  name: string,
+  { isInLog = false, at = 1_000, said = [] as readonly Said[] } = {}
+): string {
   const file = join(folder, `${id.padEnd(64, "0")}.sqlite`);
   const database = new DatabaseSync(file);
   open.push(database);
   database.exec("PRAGMA journal_mode = WAL; CREATE TABLE cf_meta (id INTEGER, identity TEXT)");
   const insert = database.prepare("INSERT INTO cf_meta VALUES (1, ?)");
   insert.run(JSON.stringify({ name, parentPath: [] }));
+  if (said.length > 0) say(database, said);
   if (!isInLog) database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   for (const part of [file, `${file}-wal`]) utimesSync(part, at, at);
   return file;
+}
+
+function say(database: DatabaseSync, said: readonly Said[]): void {
+  database.exec(`CREATE TABLE cf_conversations (id TEXT PRIMARY KEY, leaf TEXT);
+    CREATE TABLE assistant_messages (session_id TEXT, id TEXT, role TEXT, sequence INTEGER, created_at TEXT, content TEXT)`);
+  const insert = database.prepare("INSERT INTO assistant_messages VALUES ('', ?, ?, ?, ?, ?)");
+  for (const [index, { at, role, text }] of said.entries()) {
+    const parts = [{ type: "step-start" }, { type: "text", text }];
+    insert.run(`m${index}`, role, index, at, JSON.stringify({ id: `m${index}`, role, parts }));
+  }
+  database.prepare("INSERT INTO cf_conversations VALUES ('', ?)").run(`m${said.length - 1}`);
 }
 
 function everything(): Record<string, string> {
@@ -68,4 +90,35 @@ test("children, damaged files and objects of other classes are left out, and it 
   mkdirSync(join(folder, "metadata"));
   expect(await new InstanceNames().in([folder])).toMatchObject({ instances: [{ name: "main" }], isCut: true });
   expect(await new InstanceNames().in([join(folder, "none")])).toEqual({ instances: [], isCut: false });
+});
+
+test("the one that was spoken in last comes first, whichever file was written to last, with its first question and last words", async () => {
+  const talk = (at: string): Said[] => [
+    { at: "2026-11-01T10:00:00.000Z", role: "user", text: `How  long is it\nto ${at}?` },
+    { at, role: "assistant", text: "An hour. ".repeat(100) }
+  ];
+  agentObject("a", "quiet", { at: 9_000 });
+  agentObject("b", "older", { at: 8_000, said: talk("2026-11-02T10:00:00.000Z") });
+  agentObject("c", "newer", { at: 1_000, said: talk("2026-11-03T10:00:00.000Z"), isInLog: true });
+  const names = new InstanceNames();
+  const { instances } = await names.in([folder]);
+  expect(instances.map(({ name }) => name)).toEqual(["newer", "older", "quiet"]);
+  expect(instances[0]).toMatchObject({
+    spokenAt: Date.UTC(2026, 10, 3, 10),
+    title: "How long is it to 2026-11-03T10:00:00.000Z?",
+    words: expect.stringMatching(/^An hour\. .{100,151}$/)
+  });
+  expect(instances[2]).toMatchObject({ spokenAt: null, title: null, words: null });
+});
+
+test("what was said since is read when the file has changed, and a message that cannot be read takes nothing else away", async () => {
+  const file = agentObject("a", "main", { said: [{ at: "2026-11-01T10:00:00.000Z", role: "user", text: "One" }] });
+  const names = new InstanceNames();
+  expect((await names.in([folder])).instances[0]).toMatchObject({ words: "One", title: "One" });
+  const database = open[0]!;
+  database.exec("UPDATE assistant_messages SET content = '{not json', created_at = '2026-11-05T10:00:00.000Z'");
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  utimesSync(file, 5_000, 5_000);
+  const [later] = (await names.in([folder])).instances;
+  expect(later).toMatchObject({ name: "main", spokenAt: Date.UTC(2026, 10, 5, 10), title: null, words: null });
 });
