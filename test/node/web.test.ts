@@ -186,6 +186,16 @@ describe("fetch_url", () => {
     expect(JSON.stringify(await storedMessages(host, "/agents/reader/a"))).not.toContain(shown);
   });
 
+  test("an image is no longer shown in a long conversation: the model reads where it is", async () => {
+    const { host } = await fetched("/pic.png");
+    script = createScript(Array.from({ length: 5 }, () => reply(text("yes"))));
+    for (const words of ["1", "2", "3", "4", "5"]) await (await host.get(Reader, "a")).saveMessages([user(words)]);
+    const shown = Buffer.from(PNG).toString("base64");
+    const withImage = script.calls.map(({ prompt }) => withBase64(prompt).includes(shown));
+    expect(withImage).toEqual([true, true, true, true, false]);
+    expect(promptOf(script.calls[4])).toContain("It is the file /web/127.0.0.1/pic-png-");
+  });
+
   test("a refusal is a result that the model reads, and nothing is asked", async () => {
     const urls = [
       "http://169.254.169.254/",

@@ -2,6 +2,7 @@
 import type { ToolSet } from "ai";
 import type { Feature, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import { callsWithOldMedia } from "../../model/tool-media.ts";
 import type { WorkspaceFeature } from "../workspace/feature.ts";
 import type { WorkspaceMembers } from "../workspace/capability.ts";
 import type { WebMembers } from "./capability.ts";
@@ -25,6 +26,8 @@ export class WebFeature implements Feature {
   /** The tool with the setting that it was built for: robots.txt and pages that are known belong to it. */
   #fetchUrl: { readonly setting: true | WebFetchOptions; readonly tools: ToolSet } | undefined;
   #webSearch: ToolSet | undefined;
+  /** Calls whose images the attempt does not show; read only when there is an output to show. */
+  #oldCalls: ReadonlySet<string> | undefined;
 
   constructor(services: ChatServices) {
     this.#services = services;
@@ -34,6 +37,7 @@ export class WebFeature implements Feature {
 
   /** Throws WebSetupError. */
   inTurn(): TurnPart | undefined {
+    this.#oldCalls = undefined;
     const tools = { ...this.#fetchTools(), ...this.#searchTools() };
     if (Object.keys(tools).length === 0) return undefined;
     return { tools: { workspace: tools }, prompt: [{ label: "web", text: WEB_PROMPT }] };
@@ -47,7 +51,9 @@ export class WebFeature implements Feature {
     const settings = fetchSettings(setting);
     const fetcher = new PageFetcher(settings, { clock, fetch: currentFetch });
     const cache = new PageCache(settings.cacheMs, clock);
-    const tools = { [FETCH_URL]: fetchTool({ settings, fetcher, cache, files: this.#files }) };
+    const tools = {
+      [FETCH_URL]: fetchTool({ settings, fetcher, cache, files: this.#files, showsMedia: this.#showsMedia })
+    };
     this.#fetchUrl = { setting, tools };
     return tools;
   }
@@ -64,6 +70,11 @@ export class WebFeature implements Feature {
     this.#webSearch ??= { [WEB_SEARCH]: searchTool({ search, env, clock, fetch: currentFetch }) };
     return this.#webSearch;
   }
+
+  readonly #showsMedia = (toolCallId: string) => {
+    this.#oldCalls ??= callsWithOldMedia(this.#services.turns.transcript());
+    return !this.#oldCalls.has(toolCallId);
+  };
 
   /** The files of the turn, where the model can read them. */
   readonly #files: PageFiles = () => {

@@ -57,6 +57,24 @@ test("an address of this machine that the class does not name is never asked", a
   expect(asked).toEqual([]);
 });
 
+test("a public name that stands for an address from inside is refused where the class can tell, also after a redirect", async () => {
+  const resolve = async (name: string) =>
+    name === "public.example" ? ["93.184.216.34"] : ["93.184.216.34", "10.0.0.1"];
+  const asked: string[] = [];
+  const fetch = async (url: string | URL) => {
+    asked.push(String(url));
+    return new Response(null, { status: 302, headers: { location: "https://rebound.example/" } });
+  };
+  const clock = { ...realTime, now: () => 0 };
+  const pages = new PageFetcher(fetchSettings({ resolve }), { clock, fetch });
+  for (const host of ["rebound.example", "public.example"]) {
+    await expect(pages.fetch(new URL(`https://${host}/`), undefined), host).rejects.toEqual(
+      failsWith("its name stands for 10.0.0.1: it is an address of a private network")
+    );
+  }
+  expect(asked).toEqual(["https://public.example/"]);
+});
+
 describe("redirects", () => {
   test("are followed to what the class names, and to nothing else", async () => {
     const inside = await serve({ "/secret": send("secret") });

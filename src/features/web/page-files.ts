@@ -5,7 +5,7 @@ import { sha256Hex } from "../../util/hex.ts";
 import type { WorkspaceLike } from "../workspace/workspace-like.ts";
 
 /** Below it is nothing but what the web sent. The class or the model deletes it; the workspace bounds it. */
-const FOLDER = "/web";
+export const WEB_FOLDER = "/web";
 const MAX_NAME_CHARS = 60;
 
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -50,5 +50,5 @@ async function pathOf({ hostname, pathname, href }: URL, ending: string): Promis
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-|-$/g, "")
     .slice(0, MAX_NAME_CHARS);
-  return `${FOLDER}/${host}/${name === "" ? "index" : name}-${hash}.${ending}`;
+  return `${WEB_FOLDER}/${host}/${name === "" ? "index" : name}-${hash}.${ending}`;
 }

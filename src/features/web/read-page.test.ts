@@ -86,6 +86,18 @@ test("images are images, and what is no text is a file, whatever the server name
   expect(await read(Uint8Array.of(0, 1, 2), "text/html")).toEqual({ kind: "file", mediaType: "text/html" });
 });
 
+test("what a server names an image is one only if its bytes say so, and of the kind that they say", async () => {
+  const jpeg = Uint8Array.of(0xff, 0xd8, 0xff, 0xe0, 0);
+  expect(await read(jpeg, "image/png")).toEqual({ kind: "image", mediaType: "image/jpeg" });
+  for (const [content, type] of [
+    [Uint8Array.of(0x49, 0x49, 0x2a, 0), "image/tiff"],
+    ["<html>not an image", "image/png"],
+    ["", "image/gif"]
+  ] as const) {
+    expect(await read(content, type), type).toEqual({ kind: "file", mediaType: type });
+  }
+});
+
 describe("PDFs", () => {
   test("become the text of their pages", async () => {
     const page = await read(pdfOf("Tea for two", "And (cake) too"), "application/pdf");

@@ -21,7 +21,11 @@ const HTML_TYPES: readonly string[] = ["text/html", "application/xhtml+xml"];
 /** Throws only where a package is missing: what cannot be read is a file with a note. */
 export async function readPage(page: FetchedPage, format: PageFormat, signal: AbortSignal): Promise<ReadPage> {
   const mediaType = mediaTypeOf(page.contentType, page.bytes);
-  if (isImageType(mediaType)) return { kind: "image", mediaType };
+  if (mediaType.startsWith("image/") && mediaType !== "image/svg+xml") {
+    // By its first bytes: a model call with what is no image of these kinds fails, and so would every later turn.
+    const kind = mediaTypeOf(undefined, page.bytes);
+    return isImageType(kind) ? { kind: "image", mediaType: kind } : { kind: "file", mediaType };
+  }
   if (mediaType === "application/pdf") return await readPdfPage(page.bytes, signal);
   if (!isTextContent(mediaType, page.bytes)) return { kind: "file", mediaType };
   const text = decode(page);

@@ -1,7 +1,6 @@
 // The files of an agent as a feature: their tools in every turn, and files over HTTP where the class says who may. What
 // a tool writes is remembered as the turn's. Old media of messages become files too.
-import type { UIMessage } from "ai";
-import { isToolPart } from "../../model/index.ts";
+import { callsWithOldMedia } from "../../model/tool-media.ts";
 import type { Preserve } from "../../session/media-evictor.ts";
 import type { Feature, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
@@ -12,9 +11,6 @@ import { workspaceResponse } from "./http.ts";
 import { workspaceTools } from "./tools/create-workspace-tools.ts";
 import { Workspace } from "./workspace.ts";
 import type { WorkspaceLike } from "./workspace-like.ts";
-
-/** Newest messages whose images and PDFs the model is shown again; of older ones it reads a note. */
-const MEDIA_MESSAGES = 8;
 
 export class WorkspaceFeature implements Feature {
   readonly name = "workspace";
@@ -49,7 +45,7 @@ export class WorkspaceFeature implements Feature {
 
   #build(bash: boolean | BashOptions): TurnPart {
     const showsMedia = (toolCallId: string) => {
-      this.#oldCalls ??= readOldCalls(this.#services.turns.transcript());
+      this.#oldCalls ??= callsWithOldMedia(this.#services.turns.transcript());
       return !this.#oldCalls.has(toolCallId);
     };
     return { tools: { workspace: workspaceTools(this, { bash, showsMedia }) } };
@@ -92,9 +88,4 @@ async function offeredBash(setting: boolean | BashOptions): Promise<boolean | Ba
   const shell = await findShell();
   if (!shell.ok && setting !== true) throw shell.error;
   return shell.ok && setting;
-}
-
-function readOldCalls(messages: readonly UIMessage[]): Set<string> {
-  const parts = messages.slice(0, -MEDIA_MESSAGES).flatMap((message) => message.parts);
-  return new Set(parts.flatMap((part) => (isToolPart(part) ? [part.toolCallId] : [])));
 }

@@ -1,6 +1,6 @@
 // `read`: text with line numbers; of images and PDFs a note is stored, and the model is given the bytes, also on replay.
 import { tool, type Tool } from "ai";
-import { toolMediaPart } from "../../../model/tool-media.ts";
+import { MAX_MEDIA_BYTES, toolMediaPart } from "../../../model/tool-media.ts";
 import { decodeText, encodeBase64 } from "../../../util/bytes.ts";
 import { sha256Hex } from "../../../util/hex.ts";
 import { isImageType, isTextType, mediaTypeOf } from "../../../util/media-type.ts";
@@ -14,8 +14,6 @@ export const MAX_READ_LINE_CHARS = 2_000;
 export const MAX_LINES = 2_000;
 /** Characters of one result, so that a page of long lines cannot fill the context. */
 export const MAX_READ_CHARS = 200_000;
-/** Bytes of an image or a PDF that providers take: 3.5 MiB. */
-export const MAX_MEDIA_BYTES = 3_670_016;
 /** Bytes of text that can be read; larger files are for `grep` and `bash`. */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
