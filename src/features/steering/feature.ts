@@ -220,7 +220,7 @@ class Steering implements SteeringFeature {
     const { ids, transcript } = this.#services;
     const given = submittedMessages(input, { newId: () => ids.next(), ...(channel !== undefined && { channel }) });
     if (given.length === 0) throw steeringErrors.EmptySteerError();
-    if (given.some(({ role, parts }) => role !== "user" || parts.length === 0)) throw steeringErrors.EmptySteerError();
+    if (given.some(isEmpty)) throw steeringErrors.EmptySteerError();
     return given.map((message) => {
       // Under an id that is stored its words would be lost.
       const id = transcript.has(message.id) ? ids.next() : message.id;
@@ -228,4 +228,8 @@ class Steering implements SteeringFeature {
       return { id, role: "user", parts, ...(!isFromClient && metadata !== undefined && { metadata }) };
     });
   }
+}
+
+function isEmpty({ role, parts }: UIMessage): boolean {
+  return role !== "user" || parts.every((part) => part.type === "text" && part.text.trim() === "");
 }
