@@ -26,6 +26,8 @@ describe("which tools are deferred by themselves", () => {
     ["others count", { tools: tools(51, "server"), others: { count: 10, tokens: 0 } }, 51],
     ["a tenth of the window is described", { tools: tools(10, "server", 1_000) }, 0],
     ["more is not", { tools: tools(10, "server", 1_001) }, 10],
+    ["few tokens are described, whatever their share", { tools: tools(10, "server", 200), windowTokens: 4_000 }, 0],
+    ["more than a few are not", { tools: tools(10, "server", 201), windowTokens: 4_000 }, 10],
     ["others take a share of it", { tools: tools(1, "extension"), others: { count: 1, tokens: 10_000 } }, 1],
     ["a class without servers has its own deferred", { tools: tools(61, "tools") }, 61],
     ["and its actions", { tools: [...tools(30, "tools"), ...tools(31, "actions")] }, 61],

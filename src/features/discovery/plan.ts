@@ -33,6 +33,8 @@ export const MANY_TOOLS = 60;
 export const FEW_TOOLS = 8;
 /** Of the context window: tools that take more are deferred. */
 export const WINDOW_SHARE = 0.1;
+/** What finds deferred tools takes some 500 tokens itself: fewer than these in all are described, whatever their share. */
+export const FEW_TOKENS = 2_000;
 /** Of a model whose context window the class has not named. */
 export const DEFAULT_WINDOW_TOKENS = 128_000;
 
@@ -55,7 +57,7 @@ export function planDeferral({ setting, tools, others, windowTokens }: PlanInput
   if (setting !== "auto") return chosenBy(setting === true ? {} : setting, tools);
   const isTooMuch = (kept: readonly PlannedTool[]) => {
     const tokens = kept.reduce((sum, tool) => sum + tool.tokens, others.tokens);
-    return kept.length + others.count > MANY_TOOLS || tokens > windowTokens * WINDOW_SHARE;
+    return kept.length + others.count > MANY_TOOLS || tokens > Math.max(windowTokens * WINDOW_SHARE, FEW_TOKENS);
   };
   if (!isTooMuch(tools)) return [];
   const own = tools.filter(({ group }) => group.kind === "tools" || group.kind === "actions");
