@@ -324,6 +324,11 @@ test("the agents view has the conversations, and an honest text where the data i
   expect(await page.locator(".instance").count()).toBeLessThan(40);
   await page.getByLabel("Find an instance of subject").fill("<b>");
   await shot("agents-dark");
+  await page.getByLabel("Find an instance of subject").fill("four o\u2019clock");
+  await page.getByText("When is tea?").waitFor();
+  await shot("agents-words");
+  expect(await page.locator(".instance").count()).toBe(1);
+  await page.getByLabel("Find an instance of subject").fill("<b>");
   await page.locator(".instance").click();
   await vi.waitFor(() => expect(page.url()).toContain(encodeURIComponent(encodeURIComponent("<b>bold</b>"))));
   await page.goBack();
@@ -331,7 +336,8 @@ test("the agents view has the conversations, and an honest text where the data i
 });
 
 const INSTANCES = ["<b>bold</b>", ...Array.from({ length: 299 }, (_, index) => `user-${index}`)].map((name) => ({
-  ...{ name, changedAt: Date.UTC(2026, 10, 16, 9), sizeBytes: 32_768 }
+  ...{ name, changedAt: Date.UTC(2026, 10, 16, 9), sizeBytes: 32_768, spokenAt: null },
+  ...(name === "user-7" ? { title: "When is tea?", words: "At four o\u2019clock." } : { title: null, words: null })
 }));
 
 /** All of it for real takes minutes; the page is given the same answers either way. */
