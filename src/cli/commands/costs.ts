@@ -4,17 +4,17 @@ import { INSPECTION_VARIABLE } from "../../framework/studio/studio-arguments.ts"
 import { isObject } from "../../util/json.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
-import { connectionFailure, localManifest } from "../connect.ts";
+import { connectionFailure, targetOf } from "../connect.ts";
 import { printable } from "../message-text.ts";
 import { withProgress } from "../progress.ts";
-import { agentTarget, queryOf, targetUrl, type AgentTarget } from "../target.ts";
+import { queryOf, targetUrl, type AgentTarget } from "../target.ts";
 
 const DEFAULT_ROWS = 10;
 const ANSWER_LIMIT_MS = 15_000;
 
 export async function runCosts(parsed: ParsedArguments, context: CliContext): Promise<number> {
   const limit = wholeNumber(parsed, "limit", { fallback: DEFAULT_ROWS });
-  const target = agentTarget(parsed, localManifest(parsed, context));
+  const target = targetOf(parsed, context);
   const token = parsed.text("token") ?? context.environment[INSPECTION_VARIABLE];
   const url = new URL(`${targetUrl(target)}/inspect/v1/costs`);
   for (const [key, value] of Object.entries(queryOf(parsed))) url.searchParams.set(key, value);
