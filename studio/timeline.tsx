@@ -301,9 +301,30 @@ function Row(props: RowProps) {
   );
 }
 
+/** A step of the receipt of a message that was given to a busy conversation. */
+function noteText({ what, requestId, step }: TurnTimeline["steering"][number]): string {
+  switch (what) {
+    case "steer-accepted":
+      return "Accepted as a steer";
+    case "follow-up-accepted":
+      return "Accepted as a follow-up";
+    case "edited":
+      return "Edited while it waited";
+    case "applied":
+      return `Took over from ${requestId ?? "a turn"} after step ${step ?? "?"}`;
+    case "withdrawn":
+      return "Withdrawn";
+    case "taken-over":
+      return `${requestId ?? "Another turn"} took over`;
+    case "stop-requested":
+      return "Asked to stop after its step";
+  }
+}
+
 /** How it went wrong or was stopped, for turns that did not just end. */
-export function TurnTrouble({ turn: { error, cancel, grant } }: { turn: TurnTimeline }) {
+export function TurnTrouble({ turn: { error, cancel, grant, steering } }: { turn: TurnTimeline }) {
   const lines = [
+    ...steering.map((note) => `${noteText(note)} at ${clock(note.at)}.`),
     error && `${error.message ?? "It failed."} (${error.code})`,
     cancel && `Cancelled at ${clock(cancel.at)}${cancel.reason === null ? "" : `: ${cancel.reason}`}.`,
     grant?.allowed === false && `authorizeTurn refused it${grant.reason === null ? "" : `: ${grant.reason}`}.`

@@ -12,6 +12,7 @@ import type {
   ReadableRecord,
   SequencedRecord
 } from "../../journal/records.ts";
+import { steeringNote } from "./steering-notes.ts";
 import { shownText } from "./shown-text.ts";
 import type {
   ApprovalTimeline,
@@ -56,6 +57,7 @@ export function foldTimeline(turnId: string, entries: Iterable<SequencedRecord>)
     usage: NO_STEP_USAGE,
     grant: null,
     cancel: null,
+    steering: [],
     calls: new Map()
   };
   for (const { record } of entries) if (record.turnId === turnId) apply(draft, record);
@@ -65,6 +67,8 @@ export function foldTimeline(turnId: string, entries: Iterable<SequencedRecord>)
 }
 
 function apply(draft: Draft, record: ReadableRecord): void {
+  const note = steeringNote(record);
+  if (note) draft.steering = [...draft.steering, note];
   switch (record.type) {
     case "turn-admitted":
       draft.requestId = record.requestId;
@@ -334,7 +338,8 @@ export function timelineOfHistory(history: TurnHistory, calls: readonly CallTime
     attempts,
     usage,
     grant: null,
-    cancel: null
+    cancel: null,
+    steering: []
   };
 }
 

@@ -1,5 +1,6 @@
 // What the inspection API answers, as types: the page of Studio and every other client share them. Types only, and one
 // number. A field may be added to a version; one that is removed or means something else makes a new version.
+import type { SteeringNote } from "./steering-notes.ts";
 import type { ApprovalVotes, Escalation } from "../../feature/approval-contract.ts";
 import type { DeferredToolsExplanation } from "../../feature/tool-discovery.ts";
 import type { DecidedApproval } from "../approvals/decided-approvals.ts";
@@ -140,6 +141,7 @@ export interface TurnTimeline {
     readonly permissions: readonly string[] | null;
   } | null;
   readonly cancel: { readonly at: number; readonly reason: string | null } | null;
+  readonly steering: readonly SteeringNote[];
   /** Rows of the journal that hold records of this turn, those records, and their bytes; null: they are gone. */
   readonly written: { readonly rows: number; readonly records: number; readonly bytes: number } | null;
   /**
