@@ -81,7 +81,8 @@ export default defineConfig({
             "test/node/{think,workspace,skills,tool-discovery}.test.ts",
             "test/node/recovery-answers.test.ts",
             "test/node/{call-ids,overflow,overflow-guard,provider-requests,provider-values,stall,transient,turn-exceptions}.test.ts",
-            "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts"
+            "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts",
+            "test/node/{models,models-crash}.test.ts"
           ],
           testTimeout: PATIENCE_MS,
           ...inParallel

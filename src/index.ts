@@ -189,6 +189,7 @@ export type {
 } from "./features/submissions/submissions.ts";
 export type { ChatInput, MessagesInput, SubmissionInput } from "./feature/turn-input.ts";
 export * as skills from "./features/skills/index.ts";
+export type { ModelFailureContext, ModelFailureDecision, ModelFallbackOptions } from "./features/models/index.ts";
 export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./features/skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";

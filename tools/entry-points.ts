@@ -20,6 +20,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "core/fibers": "src/core/fibers.ts",
   "core/inspection": "src/core/inspection.ts",
   "core/mcp": "src/core/mcp.ts",
+  "core/models": "src/core/models.ts",
   "core/queue": "src/core/queue.ts",
   "core/schedules": "src/core/schedules.ts",
   "core/skills": "src/core/skills.ts",

@@ -4,7 +4,7 @@
 //
 // A feature joins in one of two ways: its capability stands in the list of the class, or a value of the class, such as an
 // action of `getActions()`, carries the factory under `FEATURE`. Only a class that has such values imports that code.
-import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
+import type { LanguageModel, ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type {
   CallMeter,
   ChunkEvent,
@@ -18,7 +18,7 @@ import type {
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
 import type { AssembledTurn, CutOffCall, FinalAnswer, TurnHooks } from "../turn/hooks.ts";
-import type { RecordedGrant, TurnView, TurnOutcome } from "../turn/turn.ts";
+import type { TurnView, TurnOutcome } from "../turn/turn.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type {
   ActionLedgerEntry,
@@ -166,6 +166,8 @@ export interface Roles {
   readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
   /** What stays known of actions, newest first. */
   readonly actionLedger: (options: ListLedgerOptions) => readonly ActionLedgerEntry[];
+  /** Which model of several is asked after one has failed. */
+  readonly nextModel: NonNullable<TurnHooks["nextModel"]>;
   /** Decides over calls that wait for approval in the chat. */
   readonly decideCall: NonNullable<TurnHooks["decideCall"]>;
   /** Keeps what turns, sub-agents and tools may spend. */
@@ -261,12 +263,14 @@ export interface TurnPart {
    * change. Never throws.
    */
   configure?(context: TurnContext, config: TurnConfig, maxSteps: number): Promise<TurnConfig>;
+  /** The model that it is to ask, in place of `getModel()`. `beforeTurn` may say otherwise. */
+  readonly model?: LanguageModel;
   /** Steps that were asked for with the turn. `beforeTurn` may say otherwise; a channel and the class may not. */
   readonly maxSteps?: number;
   /** The model that was asked for with the turn, by a name that `beforeTurn` knows. */
   readonly modelHint?: string;
   /** The turn is assembled, `beforeTurn` included. A grant is recorded and holds for later attempts. */
-  begin?(context: TurnContext, assembled: AssembledParts): MaybePromise<{ readonly grant?: RecordedGrant } | void>;
+  begin?(context: TurnContext, assembled: AssembledParts): MaybePromise<BegunTurn | void>;
   /** Before each step, after the class's `beforeStep`: its settings win, those of later features over earlier ones. */
   beforeStep?(event: StepStart): MaybePromise<StepSettings | undefined>;
   /** A further condition to end the turn after a step. */
@@ -280,6 +284,9 @@ export interface TurnPart {
   /** Is asked before each call of a provider, and learns what it used. A throw of TurnEndError ends the turn there. */
   readonly meter?: CallMeter;
 }
+
+/** What is recorded of a turn that begins. */
+export type BegunTurn = Pick<AssembledTurn, "grant" | "choice">;
 
 /** What the turn was assembled from, `beforeTurn` included. */
 export type AssembledParts = Pick<AssembledTurn, "settings" | "tools" | "maxSteps">;

@@ -11,6 +11,7 @@ export interface CoreSettings {
   readonly contextOverflow: ContextOverflowOptions | undefined;
   getTools(): ToolSet;
   getModel(): LanguageModel;
+  resolveModel(id: string): LanguageModel | undefined;
   beforeToolCall(context: ToolCallContext): MaybePromise<ToolCallDecision | void>;
   afterToolCall(context: ToolCallResultContext): MaybePromise<void>;
   authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;

@@ -89,6 +89,10 @@ export class TurnFeatures {
     return this.#features.with("toolNames").flatMap(({ toolNames }) => toolNames);
   }
 
+  get nextModel(): TurnHooks["nextModel"] {
+    return this.#features.role("nextModel");
+  }
+
   observer(): TurnObserver | undefined {
     return this.#features.role("observer");
   }

@@ -3,8 +3,7 @@
 import type { UIMessageChunk } from "ai";
 import type { ModelCallHooks, StepSettings, StepStart, StopWhen } from "../model/index.ts";
 import type { AssembledTurn } from "../turn/hooks.ts";
-import type { RecordedGrant } from "../turn/turn.ts";
-import type { FeatureLayer, TurnPart } from "./feature.ts";
+import type { BegunTurn, FeatureLayer, TurnPart } from "./feature.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ResultReader } from "./read-result.ts";
 import type { ToolLayer } from "./tool-layers.ts";
@@ -30,10 +29,11 @@ export class TurnParts {
   }
 
   /** What was asked for with the turn itself: of the first that says so. */
-  get asked(): Pick<TurnPart, "maxSteps" | "modelHint"> {
+  get asked(): Pick<TurnPart, "maxSteps" | "model" | "modelHint"> {
     const maxSteps = this.#parts.find((part) => part.maxSteps !== undefined)?.maxSteps;
     const modelHint = this.#parts.find((part) => part.modelHint !== undefined)?.modelHint;
-    return { maxSteps, modelHint };
+    const model = this.#parts.find((part) => part.model !== undefined)?.model;
+    return { maxSteps, model, modelHint };
   }
 
   get resultReaders(): ResultReader[] {
@@ -51,7 +51,7 @@ export class TurnParts {
   async join(assembled: Assembled, context: () => TurnContext): Promise<Assembled> {
     const parts = this.#parts;
     if (parts.length === 0) return assembled;
-    const grant = await this.#begin(context, assembled);
+    const { grant, choice } = await this.#begin(context, assembled);
     const annotators = parts.filter((part) => part.annotate !== undefined);
     const conditions = parts.flatMap(({ stopWhen }) => stopWhen ?? []);
     const counters = parts.flatMap(({ tokens }) => tokens ?? []);
@@ -62,6 +62,7 @@ export class TurnParts {
         otherTokens: () => counters.reduce((sum, { used }) => sum + used(), 0)
       }),
       ...(grant && { grant }),
+      ...(choice && { choice }),
       ...(annotators.length > 0 && {
         annotate: (chunk: UIMessageChunk) => annotators.reduce((shown, part) => part.annotate?.(shown) ?? shown, chunk)
       }),
@@ -72,13 +73,10 @@ export class TurnParts {
     };
   }
 
-  async #begin(context: () => TurnContext, assembled: Assembled): Promise<RecordedGrant | undefined> {
-    let grant: RecordedGrant | undefined;
-    for (const part of this.#parts) {
-      const noted = part.begin && (await part.begin(context(), assembled));
-      grant = noted?.grant ?? grant;
-    }
-    return grant;
+  async #begin(context: () => TurnContext, assembled: Assembled): Promise<BegunTurn> {
+    let begun: BegunTurn = {};
+    for (const part of this.#parts) begun = { ...begun, ...(part.begin && (await part.begin(context(), assembled))) };
+    return begun;
   }
 
   #withSteps(hooks: ModelCallHooks): ModelCallHooks {

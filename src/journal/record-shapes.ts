@@ -4,9 +4,11 @@ import type { ApprovalId, CallId, EpochId, MessageId, RequestId, TurnId } from "
 import { isObject, type Json } from "../util/json.ts";
 import type {
   CallOutcome,
+  CancelledUse,
   ChunkRange,
   RecordedClientTool,
   JournalRecord,
+  NextModel,
   RecordedError,
   RecordType,
   StepUsage
@@ -86,6 +88,8 @@ const usage = object<StepUsage>({
   reasoningTokens: nullable(count),
   cachedInputTokens: nullable(count)
 });
+const cancelled = object<CancelledUse>({ model: text, usage });
+const next = object<NextModel>({ model: text, keepsText: flag });
 const outcomeShapes: { [Kind in CallOutcome["kind"]]: Check<Extract<CallOutcome, { kind: Kind }>> } = {
   output: object({ kind: oneOf("output"), output: json }),
   error: object({ kind: oneOf("error"), errorText: text }),
@@ -185,7 +189,8 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
     body: {
       reason: oneOf("failed", "stalled", "overflow", "interrupted", "restarted"),
       error,
-      retryAt: nullable(count)
+      retryAt: nullable(count),
+      next: optional(next)
     }
   },
   "recovery-started": { ...ofTurn, body: { epoch } },
@@ -220,8 +225,14 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       givenInput: optional(json)
     }
   },
-  "model-called": { ...ofAttempt, body: { modelId: text, tools: list(text), prompt: text } },
-  "step-finished": { ...ofAttempt, body: { step: count, finishReason: text, usage } },
+  "model-called": {
+    ...ofAttempt,
+    body: { modelId: text, tools: list(text), prompt: text, chosen: optional(text), beside: optional(text) }
+  },
+  "step-finished": {
+    ...ofAttempt,
+    body: { step: count, finishReason: text, usage, model: optional(text), cancelled: optional(list(cancelled)) }
+  },
   "turn-granted": {
     ...ofAttempt,
     body: { allowed: flag, reason: nullable(text), permissions: nullable(list(text)) }

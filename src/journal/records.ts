@@ -89,6 +89,16 @@ export interface AttemptEnded extends AttemptRecord<"attempt-ended"> {
   readonly error: RecordedError | null;
   /** When the next attempt is due; null: at once. */
   readonly retryAt: number | null;
+  /** Of a turn with several models: which one the next attempt asks. */
+  readonly next?: NextModel;
+}
+
+/** Another model is asked, or the first one again after all of them have failed. */
+export interface NextModel {
+  /** Its name in the list of the class. */
+  readonly model: string;
+  /** It goes on in the middle of what the one before it wrote. False: a step that is not finished is begun anew. */
+  readonly keepsText: boolean;
 }
 
 /**
@@ -157,11 +167,25 @@ export interface ModelCalled extends AttemptRecord<"model-called"> {
   readonly tools: readonly string[];
   /** Of the system prompt and the names of all tools: the same text for the same prompt. */
   readonly prompt: string;
+  /** Of a turn with several models: its name in their list. Later attempts ask it too. */
+  readonly chosen?: string;
+  /** Of a second model that is asked beside the first one: the name of it. What is chosen does not change. */
+  readonly beside?: string;
 }
 
 export interface StepFinished extends AttemptRecord<"step-finished"> {
   readonly step: number;
   readonly finishReason: string;
+  readonly usage: StepUsage;
+  /** Which model wrote it, as `provider/id`. */
+  readonly model?: string;
+  /** Models that were asked for the same step, and cancelled. */
+  readonly cancelled?: readonly CancelledUse[];
+}
+
+/** What a cancelled call has used, as far as that is known. */
+export interface CancelledUse {
+  readonly model: string;
   readonly usage: StepUsage;
 }
 

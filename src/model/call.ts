@@ -34,6 +34,9 @@ const CHUNK_TYPES: ReadonlySet<string> = new Set<ChunkEvent["chunk"]["type"]>([
   "raw"
 ]);
 
+/** A model of the class's own for an id; undefined: it has none. */
+export type ResolveModel = (id: string) => LanguageModel | undefined;
+
 export interface ModelCallHooks {
   /** Asked before `prepareStep`: messages that take the place of those of this step and of every later one. */
   readonly rebase?: (event: StepStart) => PromiseLike<ModelMessage[] | undefined>;
@@ -70,6 +73,8 @@ export interface ModelCallInput {
   readonly sendFinish?: boolean;
   /** Merge bursts of deltas (default true). */
   readonly coalesce?: boolean;
+  /** Asked for the id of a model before the SDK is; undefined leaves it to the SDK. */
+  readonly resolveModel?: ResolveModel | undefined;
   /** Files may be fetched from names of a private network, too. */
   readonly allowsPrivateNames?: boolean;
   readonly signal: AbortSignal;
@@ -217,9 +222,10 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   }
 
   #guarded(model: LanguageModel): ModelObject {
-    if (!isModel(model)) throw modelCallErrors.NotAModelError(model);
+    const own = typeof model === "string" ? (this.#input.resolveModel?.(model) ?? model) : model;
+    if (!isModel(own)) throw modelCallErrors.NotAModelError(own);
     const { meter, coalesce, offered } = this.#input;
-    const resolved = this.#sdk.resolveModel(model);
+    const resolved = this.#sdk.resolveModel(own);
     const metered = meter ? meterModel(resolved, meter, () => this.stepNumber) : resolved;
     return guardModel(metered, { callIds: this.#callIds, coalesce, offered });
   }

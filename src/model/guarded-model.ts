@@ -20,15 +20,18 @@ export interface GuardOptions {
   readonly offered?: OfferedTools;
 }
 
-interface CallOptions {
+export interface StreamCallOptions {
   readonly prompt: { readonly role: string; readonly content: string | readonly unknown[] }[];
   readonly abortSignal?: AbortSignal;
   readonly tools?: readonly { readonly name: string }[];
 }
 
-interface Streamed {
+export interface Streamed {
   readonly stream: ReadableStream<ModelPart>;
 }
+
+/** What a model's `doStream` is given and gives, as far as it is looked at here. */
+export type DoStream = (options: StreamCallOptions) => PromiseLike<Streamed>;
 
 /** The SDK reads it, or pipes it on; it meets a native stream as a native one. */
 interface Guarded {
@@ -37,16 +40,14 @@ interface Guarded {
 
 /** The same model with a dependable stream; everything else is passed through to it. */
 export function guardModel(model: ModelObject, options: GuardOptions = {}): ModelObject {
-  // The specifications differ in types we do not touch; what is used here is the same in all of them.
-  const original = model.doStream as (options: CallOptions) => PromiseLike<Streamed>;
-  const doStream = async (callOptions: CallOptions): Promise<Guarded> => {
+  const doStream = async (callOptions: StreamCallOptions): Promise<Guarded> => {
     // Messages of hooks and of earlier steps do not come from the stored history: all of them pass here.
     const prompt = withoutEmpty(callOptions.prompt);
     if (prompt.every(({ role }) => role === "system")) throw modelErrors.NoMessagesError();
     const { offered } = options;
     const { tools } = callOptions;
     const ordered = offered && tools ? { tools: orderedTools(tools, offered.names()) } : {};
-    const result = await original.call(model, { ...callOptions, prompt, ...ordered });
+    const result = await streamOf(model, { ...callOptions, prompt, ...ordered });
     const reader = new GuardedReader(result.stream, {
       signal: callOptions.abortSignal,
       version: versionOf(model),
@@ -55,6 +56,17 @@ export function guardModel(model: ModelObject, options: GuardOptions = {}): Mode
     });
     return { ...result, stream: options.coalesce === false ? plainStream(reader) : coalesceParts(reader) };
   };
+  return withDoStream(model, doStream);
+}
+
+/** Streams a model. The specifications differ in types we do not touch; what is used here is the same in all of them. */
+export function streamOf(model: ModelObject, options: StreamCallOptions): PromiseLike<Streamed> {
+  const original = model.doStream as DoStream;
+  return original.call(model, options);
+}
+
+/** The same model with another `doStream`. */
+export function withDoStream(model: ModelObject, doStream: (options: StreamCallOptions) => unknown): ModelObject {
   // Not a proxy of the model itself: of a frozen one it would have to return the original doStream.
   const shell: ModelObject = Object.create(Object.getPrototypeOf(model));
   return new Proxy(shell, {

@@ -4,7 +4,8 @@ export {
   type ModelCall,
   type ModelCallHooks,
   type ModelCallInput,
-  type ModelCallOutcome
+  type ModelCallOutcome,
+  type ResolveModel
 } from "./call.ts";
 export {
   ModelCallError,
@@ -46,6 +47,9 @@ export {
   type MessageFold
 } from "./message-fold.ts";
 export type { OfferedTools, RedirectedCall } from "./offered-tools.ts";
+export { withoutEmpty } from "./empty-content.ts";
+export { streamOf, withDoStream, type DoStream, type StreamCallOptions, type Streamed } from "./guarded-model.ts";
+export type { ModelPart } from "./coalesce.ts";
 export { installedSdk, openSdk, type ModelObject, type Sdk, type SdkModule } from "./sdk.ts";
 export type {
   ChunkEvent,

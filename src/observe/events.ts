@@ -89,6 +89,8 @@ export interface EventPayloads {
   "chat:recovery:skipped": Incident & { reason?: string };
   "chat:recovery:failed": Incident & { reason?: string };
   "chat:recovery:exhausted": Incident & { reason: string };
+  /** A model of a turn failed, and another one is asked. */
+  "chat:model:switched": { requestId: string; from: string; to: string; code: string };
   "chat:stream:stalled": { requestId: string; timeoutMs: number };
   "chat:context:compacted": { reason: string; shortened: boolean; requestId?: string; attempt?: number };
   /** Files that made a turn fail: later turns show the model a note in their place. */

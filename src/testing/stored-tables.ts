@@ -32,6 +32,7 @@ import { USAGE_TABLES } from "../session/tokens-reported.ts";
 import { LEDGER_TABLES, PAUSES } from "../features/actions/action-tables.ts";
 import { CLAIM_TABLES } from "../agent/tree/closed-conversations.ts";
 import { TASK_TABLES } from "../features/tasks/task-table.ts";
+import { MEMORY_TABLES } from "../features/models/memory.ts";
 import { ACTIVATION_TABLES } from "../features/skills/activations.ts";
 import { DECISION_TABLES } from "../features/approvals/decision-log.ts";
 import { WORK_TABLES } from "../work/work-table.ts";
@@ -62,7 +63,7 @@ export const ALL_TABLES = [
   ...[LEDGER_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
   ...[DECISION_TABLES],
-  ...[EXECUTION_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
+  ...[EXECUTION_TABLES, MEMORY_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
   ...[MESSENGER_STATE_TABLES, ASKED_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]
 ].flat();
 

@@ -114,10 +114,9 @@ export class Assembly {
     const { history } = input;
     const { overrides } = this.#init;
     const draft = await this.#draft(turn, history);
-    const model = overrides.getModel();
+    const { model = overrides.getModel(), modelHint } = draft.parts.asked;
     const system = renderPrompt(withCapabilitySection(draft.sections, exposedTools(draft.merged)));
     const { body } = turn;
-    const { modelHint } = draft.parts.asked;
     const shown = {
       system,
       messages: [...draft.messages],
@@ -135,7 +134,8 @@ export class Assembly {
       withHidden({ ...context }, { signal, model, tools: settled.tools })
     );
     const offered = draft.deferred?.open({ ...joined, added: config.tools ?? {} });
-    return { ...joined, ...(offered && withOffers(joined, offered)), model: config.model ?? model };
+    const resolveModel = (id: string) => overrides.resolveModel(id);
+    return { ...joined, ...(offered && withOffers(joined, offered)), model: config.model ?? model, resolveModel };
   }
 
   /** A turn that outgrew the context window is shown less of its own results, and any turn may be guarded. */

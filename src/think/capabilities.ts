@@ -11,6 +11,7 @@ import { extensions, type ExtensionMembers } from "../features/extensions/capabi
 import { inspection, type InspectionMembers } from "../features/inspection/capability.ts";
 import { toolDiscovery, type ToolDiscoveryMembers } from "../features/discovery/capability.ts";
 import { mcpTools, type McpTurnMembers } from "../features/mcp/capability.ts";
+import { models, type ModelsMembers } from "../features/models/capability.ts";
 import { skills, type SkillsMembers } from "../features/skills/capability.ts";
 import { steering, type SteeringMembers } from "../features/steering/capability.ts";
 import { submissions, type SubmissionMembers } from "../features/submissions/capability.ts";
@@ -37,6 +38,7 @@ export const THINK_CAPABILITIES = [
   extensions,
   toolDiscovery,
   skills,
+  models,
   childRuns,
   executions,
   inspection,
@@ -60,6 +62,7 @@ export interface ThinkMembers
     ExtensionMembers,
     ToolDiscoveryMembers,
     SkillsMembers,
+    ModelsMembers,
     ChildRunMembers,
     ExecutionMembers,
     InspectionMembers,

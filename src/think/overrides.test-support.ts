@@ -39,6 +39,7 @@ export function overridesOf(changes: Partial<Overrides> = {}): Overrides {
     onChatError: (error) => error,
     onChatRecovery: () => undefined,
     authorizeTurn: () => true,
+    resolveModel: () => undefined,
     classifyChatError: () => undefined,
     ...changes
   };

@@ -31,6 +31,7 @@ export type Overrides = Pick<
   | "onChatResponse"
   | "onChunk"
   | "onStepFinish"
+  | "resolveModel"
   | "sendReasoning"
   | "sendUsage"
 >;

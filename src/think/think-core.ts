@@ -219,6 +219,19 @@ export abstract class ThinkCore<
   abstract getModel(): LanguageModel;
 
   /**
+   * The model for an id that stands where a model is expected, such as "openai/gpt-5". Undefined leaves the id to the AI
+   * SDK, which asks its gateway.
+   *
+   * @example
+   * resolveModel(id: string) {
+   *   return id === "house" ? this.houseModel() : undefined;
+   * }
+   */
+  resolveModel(_id: string): LanguageModel | undefined {
+    return undefined;
+  }
+
+  /**
    * Used unless `configureSession` declared context blocks in its place.
    * @example
    * getSystemPrompt() {

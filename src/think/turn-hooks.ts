@@ -173,6 +173,10 @@ export class UserTurnHooks implements TurnHooks {
     return mayBeFileRefusal(error) ? "possible" : undefined;
   }
 
+  get nextModel(): TurnHooks["nextModel"] {
+    return this.#host.turnFeatures.nextModel;
+  }
+
   retryAfterMs(error: unknown): number | undefined {
     return retryAfterMs(error, this.#host.agent.clock.now());
   }

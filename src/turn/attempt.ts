@@ -3,7 +3,7 @@
 // it runs, and its outcome a record before the model sees it.
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import { AttemptFencedError, TurnSettledError } from "../journal/errors.ts";
-import { addStepUsage } from "../journal/folds/turn-fold.ts";
+import { addStepUsage, allUsage } from "../journal/folds/turn-fold.ts";
 import type { JournalRecord, StepUsage } from "../journal/records.ts";
 import {
   callModel,
@@ -27,6 +27,7 @@ import { isObject } from "../util/json.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
 import { AnswerTooLargeError, StreamStalledError, TokenBudgetError, TurnEndError, turnErrors } from "./errors.ts";
 import type { AssembledTurn } from "./hooks.ts";
+import type { ModelChoice } from "./next-model.ts";
 import type { TurnStore } from "./store.ts";
 import type { Boundary } from "./steering.ts";
 import type { TurnStream } from "./stream.ts";
@@ -131,6 +132,11 @@ export class Attempt {
     return this.#usage.totalTokens ?? 0;
   }
 
+  /** Which model it asks, of several. */
+  get choice(): ModelChoice | undefined {
+    return this.#assembled?.choice;
+  }
+
   /** Since when the model has said nothing, once that is worth a notice. */
   get silentSinceMs(): number | undefined {
     return this.#watchdog?.silentSinceMs;
@@ -165,8 +171,11 @@ export class Attempt {
       if (turn.signal.aborted) return { kind: "aborted", reason: turn.signal.reason };
       return { kind: "failed", error, stage: "turn" };
     }
-    if (this.#init.continuesText && assembled.settings.output !== undefined) return { kind: "restart" };
     this.#assembled = assembled;
+    const { continuesText } = this.#init;
+    if (continuesText && (assembled.settings.output !== undefined || isOtherModel(turn, assembled.choice))) {
+      return { kind: "restart" };
+    }
     const isBetweenSteps = turn.attempt > 1 && !this.#init.hasCallsToRun;
     if (isBetweenSteps && this.#endsHere(0)) return { kind: "ended" };
     if (this.tokensLeft <= 0) {
@@ -187,6 +196,7 @@ export class Attempt {
     const { turn } = this.#init;
     const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning } = assembled;
     this.#init.stream.note(modelCalled(this.#writing, assembled));
+    if (assembled.choice) this.#watchChoice(assembled, assembled.choice);
     const call = callModel(this.#store.init.sdk, {
       model,
       system,
@@ -201,6 +211,7 @@ export class Attempt {
       takenCallIds: this.#takenCallIds,
       callScope: turn.messageId,
       allowsPrivateNames: this.#store.init.allowsPrivateNames,
+      resolveModel: assembled.resolveModel,
       signal: turn.signal,
       meter: assembled.meter,
       hooks: this.#modelHooks(assembled),
@@ -218,6 +229,16 @@ export class Attempt {
       watchdog.stop();
     }
     return call.outcome;
+  }
+
+  /** What is decided before a model is asked must be known to the process that goes on after this one. */
+  #watchChoice(assembled: AssembledTurn, choice: ModelChoice): void {
+    const { stream } = this.#init;
+    if (choice.isDurable) stream.flush();
+    choice.watch.onAsked = (beside) =>
+      this.#append(modelCalled(this.#writing, { ...assembled, choice: undefined, beside }));
+    choice.watch.onChanged = (chosen) =>
+      stream.note(modelCalled(this.#writing, { ...assembled, choice: { name: chosen } }));
   }
 
   #startWatchdog({ stall }: AssembledTurn): Watchdog {
@@ -302,14 +323,17 @@ export class Attempt {
   /** Written with whatever is written next: a crash may lose the count of one step. */
   #recordStep(event: StepEnd): void {
     const usage = usageOf(event);
-    this.#usage = addStepUsage(this.#usage, usage);
+    const { model, cancelled = [] } = this.#assembled?.choice?.step(usage) ?? {};
+    this.#usage = addStepUsage(this.#usage, allUsage(usage, cancelled));
     this.#init.stream.note({
       ...this.#record,
       type: "step-finished",
       step: this.#call?.stepNumber ?? 0,
       // A transform of the user's may have changed what the model boundary had put right.
       finishReason: typeof event.finishReason === "string" ? event.finishReason : "other",
-      usage
+      usage,
+      ...(model !== undefined && { model }),
+      ...(cancelled.length > 0 && { cancelled })
     });
   }
 
@@ -394,6 +418,11 @@ function endIn(error: unknown): TokenBudgetError | TurnEndError | undefined {
   const cause = error instanceof StepHookError || error instanceof ModelCallError ? error.cause : error;
   if (cause instanceof TokenBudgetError || cause instanceof TurnEndError) return cause;
   return error instanceof StepHookError && cause !== error ? endIn(cause) : undefined;
+}
+
+/** The text that it would go on with is another model's. */
+function isOtherModel({ chosenModel }: TurnView, choice: ModelChoice | undefined): boolean {
+  return choice !== undefined && chosenModel !== undefined && choice.name !== chosenModel && !choice.keepsText;
 }
 
 function callIdsOf({ parts }: UIMessage): string[] {

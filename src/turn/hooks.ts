@@ -8,6 +8,7 @@ import type {
   ModelCallHooks,
   ModelSettings,
   OfferedTools,
+  ResolveModel,
   ToolCallToRun,
   StopWhen,
   SystemPrompt,
@@ -18,6 +19,7 @@ import type { FailureClass } from "../model/failure-classifier.ts";
 import type { Json } from "../util/json.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { AnswerOutcome } from "./answers.ts";
+import type { ModelChoice, ModelFailure, NextDecision } from "./next-model.ts";
 import type { AwaitedRetry, ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import type { RecordedGrant, TurnOutcome, TurnView } from "./turn.ts";
@@ -78,6 +80,10 @@ export interface AssembledTurn {
   readonly meter?: CallMeter | undefined;
   /** The user's step and chunk hooks. */
   readonly modelHooks: ModelCallHooks;
+  /** Of a turn with several models: what was chosen. */
+  readonly choice?: ModelChoice;
+  /** What the class makes of the id of a model. */
+  readonly resolveModel?: ResolveModel;
 }
 
 /** A completed answer as it is stored. */
@@ -142,6 +148,8 @@ export interface TurnHooks {
   classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined;
   /** Whether a file of the prompt is what the model failed on. Never throws. */
   fileRefusal?(error: unknown): FileRefusal | undefined;
+  /** Which model is asked after a failure of the one that was chosen; undefined: the same one, if any. Never throws. */
+  nextModel?(turn: TurnView, failure: ModelFailure): Promise<NextDecision | undefined> | undefined;
   /** How long the provider asked to be left alone. */
   retryAfterMs(error: unknown): number | undefined;
 

@@ -11,8 +11,9 @@ import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
 import type { EventPayloads } from "../observe/events.ts";
 import { epochId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
-import { turnErrors } from "./errors.ts";
+import { turnErrors, type StreamStalledError } from "./errors.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
+import { nextOf, type NextDecision } from "./next-model.ts";
 import type { TurnHooks } from "./hooks.ts";
 import { recoverPartial, type RecoveredPartial } from "./partial.ts";
 import {
@@ -21,6 +22,9 @@ import {
   failurePauseMs,
   type NewFailure,
   isHandover,
+  keepsWholeSteps,
+  LONG_SILENCE,
+  LONG_SILENCE_MS,
   OUT_OF_MEMORY,
   pauseAfterDeath,
   awaitedRetry,
@@ -94,7 +98,7 @@ function partialOf(store: TurnStore, turn: Turn): RecoveredPartial {
   const { calls, kept, nextChunk } = fold;
   const last = fold.attempts.at(-1);
   const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
-  const wholeSteps = isHandover(fold);
+  const wholeSteps = keepsWholeSteps(fold);
   const source = { calls, kept, nextChunk, dropsPartial, wholeSteps };
   const { base, earlier } = continuedMessages(store, turn);
   // Stored messages may have changed.
@@ -146,12 +150,15 @@ export function noteDeath(store: TurnStore, turn: Turn): void {
 export function endAttempt(
   store: TurnStore,
   turn: Turn,
-  { records = [], ...end }: Pick<AttemptEnded, "reason" | "error" | "retryAt"> & { records?: readonly JournalRecord[] }
+  {
+    records = [],
+    ...end
+  }: Pick<AttemptEnded, "reason" | "error" | "retryAt" | "next"> & { records?: readonly JournalRecord[] }
 ): void {
   const { turnId } = turn.admitted;
   const ended = { type: "attempt-ended", turnId, attempt: turn.fold.attempt, at: store.now(), ...end } as const;
   store.init.journal.writer.append([...records, ended]);
-  if (end.reason === "restarted" || end.reason === "overflow") return;
+  if (isHandover(turn.fold)) return;
   announceInterruption(store, turn);
 }
 
@@ -324,21 +331,40 @@ export interface FailedAttempt {
   readonly error: unknown;
   readonly classification: FailureClass | undefined;
   readonly stream: Pick<TurnStream, "flush">;
+  /** Of several models: one of them may answer in a moment, whatever the last failure was. */
+  readonly next?: NextDecision | undefined;
 }
 
 /** How an attempt that failed ends when another one is due; undefined when the turn has failed. */
 export function retryAfter(
   store: TurnStore,
   turn: Turn,
-  { error, classification, stream }: FailedAttempt
-): Pick<AttemptEnded, "error" | "retryAt"> | undefined {
+  { error, classification, stream, next }: FailedAttempt
+): Pick<AttemptEnded, "error" | "retryAt" | "next"> | undefined {
   const { hooks } = store.init;
-  const code = retryCode(error, classification);
+  if (next?.do === "fail") return undefined;
+  const code = retryCode(error, classification) ?? (next?.do === "again" ? "transient" : undefined);
   if (!code || !hooks.recovery.enabled || turn.signal.aborted) return undefined;
   const retryAt = retryTime(store, turn, { stream, askedForMs: hooks.retryAfterMs(error) });
   return retryAt === undefined
     ? undefined
-    : { error: { code, message: "The model could not answer; it is asked again." }, retryAt };
+    : { error: { code, message: "The model could not answer; it is asked again." }, retryAt, ...nextOf(next) };
+}
+
+/** How an attempt ends whose model went silent. */
+export function silenceEnd(
+  store: TurnStore,
+  turn: Turn,
+  { error, stream, next }: { readonly error: StreamStalledError } & Pick<FailedAttempt, "stream" | "next">
+): Pick<AttemptEnded, "reason" | "error" | "retryAt" | "next"> {
+  const isLongSilence = error.timeoutMs >= LONG_SILENCE_MS;
+  return {
+    reason: "stalled",
+    error: { code: isLongSilence ? LONG_SILENCE : error.code, message: error.message },
+    // After one silence too many the turn is given up at once.
+    retryAt: retryTime(store, turn, { stream, isLongSilence }) ?? null,
+    ...nextOf(next)
+  };
 }
 
 /** Tells the operator that the model is asked again, and when. */
@@ -349,7 +375,7 @@ export function logRetry({ init }: TurnStore, turn: Turn, error: unknown): void 
 }
 
 /** When the provider is asked again; undefined: this failure or silence is one too many. */
-export function retryTime(
+function retryTime(
   store: TurnStore,
   turn: Turn,
   { stream, ...failure }: NewFailure & { readonly stream: Pick<TurnStream, "flush"> }

@@ -90,8 +90,14 @@ export function evaluateBudget({ attempts, limits, nowMs, ...known }: BudgetInpu
 }
 
 /** An attempt that was stopped from outside, as opposed to one that handed over by itself. */
-function isInterruption({ end }: AttemptView): boolean {
-  return end === "interrupted" || end === "stalled" || end === "failed";
+function isInterruption(attempt: AttemptView): boolean {
+  const { end } = attempt;
+  return end === "interrupted" || end === "stalled" || (end === "failed" && !isSwitch(attempt));
+}
+
+/** Its model failed, and another one goes on at once. */
+export function isSwitch({ end, next, retryAt }: AttemptView): boolean {
+  return end === "failed" && next !== undefined && retryAt === null;
 }
 
 type Counted = Omit<Budget, "exhausted"> & { readonly countedAt: number };
@@ -208,8 +214,10 @@ function reasonOf({ end, errorCode }: AttemptView): AwaitedRetry["reason"] {
   return errorCode === "platform" || errorCode === OUT_OF_MEMORY ? "server" : "provider";
 }
 
-function isProviderFailure({ end, errorCode }: AttemptView): boolean {
-  return end === "stalled" || (end === "failed" && errorCode !== RECOVERY_HOOK_FAILED);
+/** A switch is none: what is counted is how often all models of a turn have failed. */
+function isProviderFailure(attempt: AttemptView): boolean {
+  const { end, errorCode } = attempt;
+  return end === "stalled" || (end === "failed" && errorCode !== RECOVERY_HOOK_FAILED && !isSwitch(attempt));
 }
 
 /** How often in a row the user's hook has failed. */
@@ -275,8 +283,14 @@ export function exhaustionOf(
 
 /** The newest attempt handed over by itself: the user's hooks are not asked again. */
 export function isHandover({ attempts }: TurnFold): boolean {
-  const end = attempts.at(-1)?.end;
-  return end === "restarted" || end === "overflow";
+  const last = attempts.at(-1);
+  return last !== undefined && (last.end === "restarted" || last.end === "overflow" || isSwitch(last));
+}
+
+/** The next attempt begins a step that is not finished anew: its text must not be continued. */
+export function keepsWholeSteps(fold: TurnFold): boolean {
+  const next = fold.attempts.at(-1)?.next;
+  return next ? !next.keepsText : isHandover(fold);
 }
 
 /** When the next attempt is due; null: at once. */

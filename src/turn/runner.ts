@@ -27,7 +27,7 @@ import {
   readInterrupted,
   logRetry,
   retryAfter,
-  retryTime,
+  silenceEnd,
   shorten,
   unreadInterrupted,
   type Interrupted,
@@ -37,8 +37,6 @@ import {
   exhaustionOf,
   hookFailuresInARow,
   hookPauseMs,
-  LONG_SILENCE,
-  LONG_SILENCE_MS,
   RECOVERY_HOOK_FAILED,
   retryAtOf,
   type ExhaustionReason
@@ -52,6 +50,7 @@ import {
   type Ending,
   type RefusedFiles
 } from "./settle.ts";
+import { decideNext, switchEnd } from "./next-model.ts";
 import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./start-attempt.ts";
 import type { TurnStore } from "./store.ts";
 import { storableAnswer } from "./stream.ts";
@@ -300,17 +299,16 @@ export class TurnRunner {
     }
   }
 
-  #stalled(turn: Turn, tried: Tried, error: StreamStalledError): void {
+  async #stalled(turn: Turn, tried: Tried, error: StreamStalledError): Promise<void> {
     const { hooks, emit } = this.#store.init;
     emit("chat:stream:stalled", { requestId: turn.requestId, timeoutMs: error.timeoutMs });
-    if (!hooks.recovery.enabled) return this.#fail(turn, { error, stage: "stream", tried });
-    const isLongSilence = error.timeoutMs >= LONG_SILENCE_MS;
-    this.#handOver(turn, tried, {
-      reason: "stalled",
-      error: { code: isLongSilence ? LONG_SILENCE : error.code, message: error.message },
-      // After one silence too many the turn is given up at once.
-      retryAt: retryTime(this.#store, turn, { stream: tried.stream, isLongSilence }) ?? null
-    });
+    const { choice, stream } = tried;
+    const silence = { error, classification: "transient", isSilence: true, choice, stream } as const;
+    const next = await decideNext(this.#store, turn, silence);
+    if (!turn.isOpen) return this.#store.forget(turn);
+    if (next?.do === "switch") return this.#handOver(turn, tried, switchEnd(next));
+    if (next?.do === "fail" || !hooks.recovery.enabled) return this.#fail(turn, { error, stage: "stream", tried });
+    this.#handOver(turn, tried, silenceEnd(this.#store, turn, { error, stream, next }));
     logRetry(this.#store, turn, error);
   }
 
@@ -320,7 +318,7 @@ export class TurnRunner {
     tried: Tried & { readonly error: unknown; readonly stage: "turn" | "stream" }
   ): Promise<void> {
     const { hooks } = this.#store.init;
-    const { error, stage, stream } = tried;
+    const { error, stage, stream, choice } = tried;
     // Our own limits: asking again would reach them again.
     if (error instanceof TurnEndError) return this.#fail(turn, { error, stage: "stream", tried });
     const classification = hooks.classifyFailure(error, this.#failureContext(turn, stage));
@@ -329,7 +327,10 @@ export class TurnRunner {
       return this.#handOver(turn, tried, { reason: "overflow", error: null, retryAt: null });
     }
     if (!turn.isOpen) return this.#store.forget(turn);
-    const retry = retryAfter(this.#store, turn, { error, classification, stream });
+    const next = await decideNext(this.#store, turn, { error, classification, isSilence: false, choice, stream });
+    if (!turn.isOpen) return this.#store.forget(turn);
+    if (next?.do === "switch") return this.#handOver(turn, tried, switchEnd(next));
+    const retry = retryAfter(this.#store, turn, { error, classification, stream, next });
     if (retry) {
       this.#handOver(turn, tried, { reason: "failed", ...retry });
       return logRetry(this.#store, turn, error);
@@ -346,7 +347,7 @@ export class TurnRunner {
   #handOver(
     turn: Turn,
     { stream }: Pick<Tried, "stream">,
-    end: Pick<AttemptEnded, "reason" | "error" | "retryAt">
+    end: Pick<AttemptEnded, "reason" | "error" | "retryAt" | "next">
   ): void {
     stream.stop();
     const records = stream.takeUnflushed();

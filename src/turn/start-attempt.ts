@@ -7,6 +7,7 @@ import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { turnId } from "../util/ids.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import { turnErrors } from "./errors.ts";
+import type { ModelChoice } from "./next-model.ts";
 import type { RecoveredPartial } from "./partial.ts";
 import type { Interrupted } from "./recovery.ts";
 import { continuedMessages, placeInput, storeAnswer } from "./settle.ts";
@@ -118,6 +119,8 @@ export function storePartial(store: TurnStore, turn: Turn, { partial }: Interrup
 
 export interface Tried {
   readonly result: AttemptResult;
+  /** Which model was asked, of several. */
+  readonly choice: ModelChoice | undefined;
   readonly stream: TurnStream;
   readonly streamed: boolean;
 }
@@ -149,7 +152,9 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
     earlierSettled: (outcome) => settleEarlier(store, setting.earlier?.id, outcome)
   });
   store.running = { turn, stream, attempt };
-  return { result: await attempt.run(), stream, streamed: attempt.hasStreamed || (found?.partial.keeps ?? 0) > 0 };
+  const result = await attempt.run();
+  const streamed = attempt.hasStreamed || (found?.partial.keeps ?? 0) > 0;
+  return { result, choice: attempt.choice, stream, streamed };
 }
 
 /** Read anew: its other calls may have been answered meanwhile. */

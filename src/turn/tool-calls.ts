@@ -74,8 +74,21 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
 /** Names of tools that a record of a model call holds. */
 const MAX_NAMED_TOOLS = 100;
 
+interface AskedModel {
+  readonly model: LanguageModel;
+  readonly system: unknown;
+  readonly tools: object;
+  readonly offered?: OfferedTools;
+  /** Of several. */
+  readonly choice?: { readonly name: string } | undefined;
+  readonly beside?: string;
+}
+
 /** What is asked of which model, without a word of it. */
-export function modelCalled(writing: Writing, { model, system, tools, offered }: AskedModel): ModelCalled {
+export function modelCalled(
+  writing: Writing,
+  { model, system, tools, offered, choice, beside }: AskedModel
+): ModelCalled {
   const all = Object.keys(tools).sort();
   const names = offered === undefined ? all : [...offered.names()].sort();
   return {
@@ -85,15 +98,10 @@ export function modelCalled(writing: Writing, { model, system, tools, offered }:
     modelId: typeof model === "string" ? model : String((model as { modelId?: unknown } | null | undefined)?.modelId),
     tools: names.slice(0, MAX_NAMED_TOOLS),
     // What was offered may be found in the messages.
-    prompt: promptFingerprint(system, all)
+    prompt: promptFingerprint(system, all),
+    ...(choice && { chosen: choice.name }),
+    ...(beside !== undefined && { beside })
   };
-}
-
-interface AskedModel {
-  readonly model: LanguageModel;
-  readonly system: unknown;
-  readonly tools: object;
-  readonly offered?: OfferedTools;
 }
 
 /** The same text for the same system prompt and the same names of tools, which are sorted. */

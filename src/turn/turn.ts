@@ -58,6 +58,8 @@ export interface TurnView {
   readonly grant?: RecordedGrant;
   /** The turn that it took over from at a step boundary, and the first turn of that chain. */
   readonly steered?: SteeredFrom;
+  /** Of a turn with several models: the one that was chosen last. */
+  readonly chosenModel?: string;
   /** Fires on cancel, clear and the end of the attempt. */
   readonly signal: AbortSignal;
   /** The caller, while this process lives: the socket of a chat request. Never stored. */
@@ -232,7 +234,7 @@ export class Turn {
     const { admitted } = this;
     const { turnId, messageId, trigger, continuation, generation, inputMessageIds } = admitted;
     const { body, channel, clientTools, questionId, parentMessageId, resolvesMessageId } = admitted;
-    const { attempt, grants, steered } = this.fold;
+    const { attempt, grants, steered, chosenModel } = this.fold;
     return {
       turnId,
       requestId: this.requestId,
@@ -253,6 +255,7 @@ export class Turn {
       resolvesMessageId: resolvesMessageId ?? undefined,
       grant: grants ?? undefined,
       steered: steered ?? undefined,
+      ...(chosenModel !== undefined && { chosenModel }),
       signal,
       origin: this.origin
     };

@@ -97,6 +97,7 @@ class Settings extends Defaults {
   // Filled by the start, which finds the loader above.
   override extensionManager: Think["extensionManager"] = undefined;
   override hookTimeout = 1;
+  override modelFallback: Think["modelFallback"] = { rememberMs: 1 };
   override codemode: object | undefined = {};
   override plainChat = false;
   override openAIEndpoint = true;

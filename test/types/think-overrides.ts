@@ -413,6 +413,18 @@ export class OverridesThink extends Think {
     return super.getExtensions(...args);
   }
 
+  override getModels(...args: Parameters<Think["getModels"]>): ReturnType<Think["getModels"]> {
+    return super.getModels(...args);
+  }
+
+  override onModelFailure(...args: Parameters<Think["onModelFailure"]>): ReturnType<Think["onModelFailure"]> {
+    return super.onModelFailure(...args);
+  }
+
+  override resolveModel(...args: Parameters<Think["resolveModel"]>): ReturnType<Think["resolveModel"]> {
+    return super.resolveModel(...args);
+  }
+
   override getSkills(...args: Parameters<Think["getSkills"]>): ReturnType<Think["getSkills"]> {
     return super.getSkills(...args);
   }

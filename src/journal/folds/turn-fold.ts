@@ -6,11 +6,12 @@ import type { Json } from "../../util/json.ts";
 import type {
   AttemptEnded,
   AttemptStarted,
+  CancelledUse,
   ChunkRange,
   SequencedRecord,
   ModelCalled,
+  NextModel,
   ReadableRecord,
-  RecordedError,
   SteerApplied,
   StepFinished,
   StepUsage,
@@ -39,6 +40,10 @@ export interface AttemptView {
   /** What it failed of, as a code. */
   readonly errorCode: string | null;
   readonly retryAt: number | null;
+  /** Of a turn with several models: which one it asked. */
+  readonly model?: string;
+  /** And which one is asked next. */
+  readonly next?: NextModel;
 }
 
 export interface TurnFold {
@@ -64,6 +69,8 @@ export interface TurnFold {
   readonly steps: StepsView;
   /** What was asked of which model, oldest first; as often as it changed. */
   readonly models: readonly ModelUse[];
+  /** Of a turn with several models: the one that was chosen last. */
+  readonly chosenModel?: string;
   /** Processes that began to read a large partial answer since the newest attempt began. */
   readonly readBy: readonly EpochId[];
   /** What it may do, once `authorizeTurn` was asked. */
@@ -159,7 +166,7 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
     case "approval-answered":
       return { ...turn, calls: foldCalls(turn.calls, record) };
     case "step-finished":
-      return { ...turn, steps: finishStep(turn.steps, record.usage), attempts: countStep(turn.attempts, record) };
+      return { ...turn, steps: finishStep(turn.steps, record), attempts: countStep(turn.attempts, record) };
     default:
       return applyRest(turn, record);
   }
@@ -168,7 +175,7 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
 function applyRest(turn: TurnFold, record: ReadableRecord): TurnFold {
   switch (record.type) {
     case "model-called":
-      return { ...turn, models: addModel(turn.models, record) };
+      return { ...turn, models: addModel(turn.models, record), ...(record.chosen && choose(turn, record.chosen)) };
     case "recovery-started":
       return { ...turn, readBy: [...new Set([...turn.readBy, record.epoch])] };
     case "turn-granted": {
@@ -224,12 +231,18 @@ export function keptRanges(
 function endAttempt(
   turn: TurnFold,
   end: NonNullable<AttemptView["end"]>,
-  word: { readonly at: number; readonly retryAt?: number | null; readonly error?: RecordedError | null }
+  word: Pick<AttemptEnded, "at" | "next"> & Partial<Pick<AttemptEnded, "retryAt" | "error">>
 ): TurnFold {
   const last = turn.attempts.at(-1);
   if (!last || last.end !== null) return turn;
-  const ended = { ...last, end, endedAt: word.at, errorCode: word.error?.code ?? null, retryAt: word.retryAt ?? null };
-  return { ...turn, attempts: [...turn.attempts.slice(0, -1), ended] };
+  const { at: endedAt, error, retryAt = null, next } = word;
+  const ended = { ...last, end, endedAt, errorCode: error?.code ?? null, retryAt, ...(next && { next }) };
+  return { ...turn, attempts: [...turn.attempts.slice(0, -1), ended], ...(next && { chosenModel: next.model }) };
+}
+
+function choose({ attempts }: TurnFold, model: string): Pick<TurnFold, "attempts" | "chosenModel"> {
+  const last = attempts.at(-1);
+  return { chosenModel: model, attempts: last ? [...attempts.slice(0, -1), { ...last, model }] : attempts };
 }
 
 function addContent(turn: TurnFold, range: ChunkRange, sequence: number): TurnFold {
@@ -246,8 +259,17 @@ function addModel(models: readonly ModelUse[], { modelId, tools, prompt }: Model
   return last?.modelId === modelId && last.prompt === prompt ? models : [...models, { modelId, tools, prompt }];
 }
 
-function finishStep(steps: StepsView, usage: StepUsage): StepsView {
-  return { finished: steps.finished + 1, lastUsage: usage, usage: addStepUsage(steps.usage, usage) };
+function finishStep(steps: StepsView, { usage, cancelled = [] }: StepFinished): StepsView {
+  return {
+    finished: steps.finished + 1,
+    lastUsage: usage,
+    usage: addStepUsage(steps.usage, allUsage(usage, cancelled))
+  };
+}
+
+/** Of a step, with that of the calls that were cancelled for it. */
+export function allUsage(usage: StepUsage, cancelled: readonly CancelledUse[]): StepUsage {
+  return cancelled.reduce((sum, one) => addStepUsage(sum, one.usage), usage);
 }
 
 /** A count that neither of them has stays unknown. */

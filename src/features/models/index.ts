@@ -1,0 +1,1 @@
+export type { ModelFailureContext, ModelFailureDecision, ModelFallbackOptions } from "./settings.ts";

@@ -1,0 +1,13 @@
+import type { LanguageModel } from "ai";
+import { ThinkCore, withCapabilities } from "everthink/core";
+import { models } from "everthink/core/models";
+
+export class Lean extends withCapabilities(ThinkCore, models) {
+  override getModel(): LanguageModel {
+    return "anthropic/claude-sonnet-4.5";
+  }
+
+  override getModels(): LanguageModel[] {
+    return [this.getModel(), "openai/gpt-5"];
+  }
+}
