@@ -5,7 +5,15 @@ import type { UIMessage } from "ai";
 import type { ToolPart } from "../model/tool-part.ts";
 import { assertNever } from "../util/assert-never.ts";
 import type { ConversationFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
-import { beginReplay, completeReplay, foldFrame, type OpenStream, type Streams, takeOver } from "./streams.ts";
+import {
+  beginReplay,
+  completeReplay,
+  foldFrame,
+  type OpenStream,
+  type Streams,
+  takeBack,
+  takeOver
+} from "./streams.ts";
 import { isParked, putMessage, questionIn, replaceMessage, toolPartsOf } from "./message-list.ts";
 
 /** A request of this client that has not ended, as far as it has received. */
@@ -174,7 +182,10 @@ function receive(state: ChatState, frame: ConversationFrame): ChatState {
       return settleAnswers({
         ...state,
         stored: replaceMessage(state.stored, frame.message),
-        streams: takeOver(state.streams, [frame.message])
+        streams:
+          frame.restarts === undefined
+            ? takeOver(state.streams, [frame.message])
+            : takeBack(state.streams, frame.restarts, frame.message)
       });
     case "refused":
       return refused(state, frame);

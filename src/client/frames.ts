@@ -33,7 +33,8 @@ export type ConversationFrame =
   | EndFrame
   | { readonly type: "replay-complete"; readonly requestId: string }
   | { readonly type: "messages"; readonly messages: readonly UIMessage[]; readonly isConnect: boolean }
-  | { readonly type: "message-updated"; readonly message: UIMessage }
+  /** `restarts`: it is all that stays of the stream of this request, which has to be joined anew. */
+  | { readonly type: "message-updated"; readonly message: UIMessage; readonly restarts?: string | undefined }
   | { readonly type: "cleared" }
   | { readonly type: "resuming"; readonly requestId: string; readonly probeId: string | undefined }
   | { readonly type: "pending"; readonly requestId: string | undefined; readonly probeId: string | undefined }
@@ -100,7 +101,8 @@ const CHAT = new Map<string, (frame: Fields) => ConversationFrame | undefined>([
   ["cf_agent_chat_messages", readMessages],
   [
     "cf_agent_message_updated",
-    ({ message }) => (isMessage(message) ? { type: "message-updated", message } : undefined)
+    ({ message, restarts }) =>
+      isMessage(message) ? { type: "message-updated", message, restarts: textOf(restarts) } : undefined
   ],
   ["cf_agent_chat_clear", () => ({ type: "cleared" })],
   [

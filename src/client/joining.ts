@@ -90,6 +90,7 @@ export class Joining {
     if (frame.type === "end" && this.#isBehind(frame.requestId)) return this.#fetchFirst(frame);
     this.#init.dispatch({ type: "frame", frame });
     if (frame.type === "resuming") this.#acknowledge(frame.requestId);
+    if (frame.type === "message-updated" && frame.restarts !== undefined) this.#joinAgain(frame.restarts);
     if (frame.type === "end") this.#askWhatElse();
     if ("probeId" in frame && this.#probe !== undefined && frame.probeId === this.#probe.id) {
       this.#answered(frame, this.#probe);
@@ -124,6 +125,12 @@ export class Joining {
     if (this.#isGreeted) return;
     this.#isGreeted = true;
     this.#init.onGreeted();
+  }
+
+  /** What was taken back is followed by a stream of what stays. */
+  #joinAgain(requestId: string): void {
+    this.#acknowledged.delete(requestId);
+    this.#acknowledge(requestId);
   }
 
   /** Once per stream and connection: each acknowledgement brings a complete replay. */

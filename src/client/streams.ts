@@ -81,6 +81,14 @@ function firstFold({ stored }: Conversation, { requestId, chunk, isContinuation 
   return last ? continueFold(last) : startFold(`answer-to-${requestId}`);
 }
 
+/** What was streamed of a request beyond this message is taken back. */
+export function takeBack(streams: Streams, requestId: string, message: UIMessage): Streams {
+  const stream = streams[requestId];
+  if (stream?.live === undefined) return streams;
+  const live = { ...stream.live, fold: continueFold(message) };
+  return { ...streams, [requestId]: { ...stream, live, replay: undefined } };
+}
+
 /** News of stored messages reach those of their calls that are part of a stream. */
 export function takeOver(streams: Streams, messages: readonly UIMessage[]): Streams {
   const byId = new Map(messages.map((message) => [message.id, message]));

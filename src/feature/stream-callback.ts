@@ -1,7 +1,7 @@
 // A caller of `chat()` as a listener of its turn: events in order, one at a time, each awaited; then the one call that
 // says how it ended. A callback that throws, or falls too far behind, fails the turn and is given `onError`.
 import type { UIMessage } from "ai";
-import { messageChunks } from "../model/message-chunks.ts";
+import { messageChunks, openingChunks } from "../model/message-chunks.ts";
 import type { TurnTicket } from "../turn/admit.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { TurnListener } from "../turn/listener.ts";
@@ -77,6 +77,8 @@ export class CallbackReader implements TurnListener {
   #waiting = 0;
   #unreadBytes = 0;
   #failure: { readonly error: unknown } | undefined;
+  /** What follows would stand behind what was taken back. */
+  #isLeaving = false;
   readonly #interruption = Promise.withResolvers<undefined>();
 
   constructor(init: CallbackReaderInit) {
@@ -90,7 +92,7 @@ export class CallbackReader implements TurnListener {
   }
 
   chunk(turn: FollowedTurn, { body }: { readonly body: string }): void {
-    if (!this.#isOurs(turn) || this.#failure) return;
+    if (!this.#isOurs(turn) || this.#failure || this.#isLeaving) return;
     const sizeBytes = byteLength(body);
     this.#unreadBytes += sizeBytes;
     if (this.#unreadBytes > UNREAD_LIMIT_BYTES) return this.#fail(new SlowCallbackError(UNREAD_LIMIT_BYTES));
@@ -108,6 +110,16 @@ export class CallbackReader implements TurnListener {
   interrupted(turn: TurnView): void {
     const { callback } = this.#init;
     if (this.#isOurs(turn) && callback.onInterrupted && !this.#failure) this.#interruption.resolve(undefined);
+  }
+
+  /** A caller that can leave does; for others a second `start` begins the answer anew. */
+  takenBack(turn: TurnView, kept: UIMessage): void {
+    if (this.#init.callback.onInterrupted) {
+      this.interrupted(turn);
+      this.#isLeaving ||= this.#isOurs(turn);
+      return;
+    }
+    for (const chunk of openingChunks(kept)) this.chunk(turn, { body: JSON.stringify(chunk) });
   }
 
   /** After everything that was delivered. */

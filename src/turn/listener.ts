@@ -15,6 +15,11 @@ export interface TurnListener {
   silent?(turn: TurnView, sinceMs: number): void;
   /** An attempt ended and the turn goes on, now or later: it is neither done nor failed. */
   interrupted?(turn: TurnView): void;
+  /**
+   * Of what it has streamed, only this stays; what follows is streamed behind it. A listener without this member is
+   * notified of an interruption: it must not show what follows behind what it has.
+   */
+  takenBack?(turn: TurnView, kept: UIMessage): void;
   /** The outcome and the answer are stored. */
   settled?(turn: TurnView, outcome: TurnOutcome): void;
   /** A steer or a follow-up was accepted, was edited, took effect, or never will. */
@@ -55,6 +60,13 @@ export class TurnListeners implements Required<TurnListener> {
 
   interrupted(turn: TurnView): void {
     this.#notify((listener) => listener.interrupted?.(turn));
+  }
+
+  takenBack(turn: TurnView, kept: UIMessage): void {
+    this.#notify((listener) => {
+      if (listener.takenBack) listener.takenBack(turn, kept);
+      else listener.interrupted?.(turn);
+    });
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {

@@ -2,7 +2,7 @@
 // nothing about the turn; what came of the attempt is returned to the runner.
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { AttemptStarted, JournalRecord } from "../journal/records.ts";
-import { asMessagePart, continueFold, foldChunk, resumeFold, startFold } from "../model/index.ts";
+import { asMessagePart, closeOpenParts, continueFold, foldChunk, resumeFold, startFold } from "../model/index.ts";
 import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { turnId } from "../util/ids.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
@@ -72,6 +72,7 @@ export function beginNext(store: TurnStore, turn: Turn, found: Interrupted): voi
   const attempt = before + 1;
   // Listeners that followed the last attempt in this process have not seen its calls end. Others are replayed everything.
   const isFollowed = attempts.at(-1)?.end !== "interrupted";
+  const isTakenBack = takesBack(turn, partial);
   const bodies = partial.repairs.map((chunk) => JSON.stringify(chunk));
   const repairs = bodies.length + openingOf(partial);
   // Its chunks are numbered after those that are stored.
@@ -93,8 +94,15 @@ export function beginNext(store: TurnStore, turn: Turn, found: Interrupted): voi
   for (const message of changed) store.listeners.messageUpdated(message);
   if (isFollowed) {
     const view = turn.view();
+    if (isTakenBack) store.listeners.takenBack(view, closeOpenParts(partial.fold.message));
     bodies.forEach((body, index) => store.listeners.chunk(view, { seq: firstChunk + index, body }));
   }
+}
+
+/** Listeners have been shown words of a model that the next one must not go on with. */
+function takesBack({ fold }: Turn, { keeps }: RecoveredPartial): boolean {
+  const last = fold.attempts.at(-1);
+  return last?.next !== undefined && !last.next.keepsText && last.produced > 0 && keeps < fold.nextChunk;
 }
 
 function kindOf({ fold }: Turn, { progress }: RecoveredPartial): AttemptStarted["kind"] {

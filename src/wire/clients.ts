@@ -122,6 +122,15 @@ export class ClientView {
     this.#following = undefined;
   }
 
+  /**
+   * What it shows of this stream is no longer the answer: it is sent no more of it, unless it acknowledges the stream again.
+   */
+  withhold(requestId: string): void {
+    this.#acknowledged = undefined;
+    this.#offered = requestId;
+    this.#following = undefined;
+  }
+
   /** It was sent everything so far and receives the rest live. */
   acknowledge(requestId: string): void {
     this.#offered = undefined;

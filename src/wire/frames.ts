@@ -73,7 +73,9 @@ export const chatFrames = {
   snapshot: (messages: readonly UIMessage[], connect = false) =>
     JSON.stringify({ type: "cf_agent_chat_messages", messages, connect: connect || undefined }),
 
-  messageUpdated: (message: UIMessage) => JSON.stringify({ type: "cf_agent_message_updated", message }),
+  /** `restarts`: this is all that stays of the stream of the request, which goes on for clients that join it anew. */
+  messageUpdated: (message: UIMessage, restarts?: string) =>
+    JSON.stringify({ type: "cf_agent_message_updated", message, restarts }),
 
   /**
    * An answer to a tool call was refused. Not sent as the end of a request: clients would treat that as the end of an

@@ -195,6 +195,16 @@ export class ChatProtocol implements TurnListener {
     this.#clients.sendAll(this.#clients.all(), () => chatFrames.silent(requestId, sinceMs));
   }
 
+  /**
+   * No client of the AI SDK can take words back from a stream that it reads: further chunks would stand behind them. The
+   * stored message takes the place of what is shown; the rest is sent at the end, or to a client that joins anew.
+   */
+  takenBack(turn: TurnView, kept: UIMessage): void {
+    const shown = this.#clients.ofTurn(turn).filter((view) => view.offered === undefined);
+    for (const view of shown) view.withhold(turn.requestId);
+    this.#clients.sendAll(shown, () => chatFrames.messageUpdated(kept, turn.requestId));
+  }
+
   settled(turn: TurnView, outcome: TurnOutcome): void {
     const ended = { turn, outcome, trace: this.#traces.take(turn.turnId) };
     if (hasStreamed(ended)) this.#closeStreamed(ended);

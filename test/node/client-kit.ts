@@ -18,6 +18,8 @@ export class Network {
   readonly timers = new ManualTimers();
   /** Every frame is delivered this many times to clients. */
   copies = 1;
+  /** The class of the agent. */
+  agent = "Subject";
   /** False: no connection succeeds. */
   isUp = true;
   /** True: what clients send gets lost on the way. */
@@ -47,7 +49,7 @@ export class Network {
     return {
       ...settings,
       host: "localhost:8787",
-      agent: "Subject",
+      agent: this.agent,
       name,
       timers: this.timers,
       random: () => 1,

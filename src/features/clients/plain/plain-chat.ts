@@ -104,6 +104,14 @@ export class PlainChat implements TurnListener {
     for (const reader of this.#readersOf(turn)) reader.chunk(body);
   }
 
+  /** Nothing can be taken back from a stream of chunks. The turn goes on; the client loads or resumes its answer. */
+  takenBack(turn: TurnView): void {
+    for (const reader of this.#readersOf(turn)) {
+      reader.fail("The answer was begun anew. Load the conversation again to see it.");
+      this.#readers.delete(reader);
+    }
+  }
+
   silent(turn: TurnView, sinceMs: number): void {
     for (const reader of this.#readersOf(turn)) reader.silent(sinceMs);
   }
