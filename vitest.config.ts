@@ -82,7 +82,7 @@ export default defineConfig({
             "test/node/recovery-answers.test.ts",
             "test/node/{call-ids,overflow,overflow-guard,provider-requests,provider-values,stall,transient,turn-exceptions}.test.ts",
             "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts",
-            "test/node/{models,models-crash}.test.ts"
+            "test/node/{models,models-crash,models-hedge}.test.ts"
           ],
           testTimeout: PATIENCE_MS,
           ...inParallel

@@ -41,11 +41,21 @@ export interface Scene {
   failures: ModelFailureContext[];
   /** The models that were asked, in order. */
   asked: string[];
+  /** And the signals that they were given. */
+  signals: AbortSignal[];
   /** Side effects. */
   effects: string[];
 }
 
-export const scene: Scene = { scripts: {}, settings: {}, events: [], failures: [], asked: [], effects: [] };
+export const scene: Scene = {
+  scripts: {},
+  settings: {},
+  events: [],
+  failures: [],
+  asked: [],
+  signals: [],
+  effects: []
+};
 
 /** The model of a script: `a` is `a.chat/large`, of the provider `a`. */
 export function modelOf(name: string, agent: object): LanguageModel {
@@ -53,10 +63,11 @@ export function modelOf(name: string, agent: object): LanguageModel {
   const script = scene.scripts[name];
   if (!script) throw new Error(`There is no script "${name}".`);
   const model = installedModel(script, { clock, provider: `${name}.chat`, modelId: "large" });
-  const doStream = model.doStream.bind(model) as (options: never) => ReturnType<typeof model.doStream>;
+  const doStream = model.doStream.bind(model) as (options: object) => ReturnType<typeof model.doStream>;
   return Object.assign(model, {
-    doStream: (options: never) => {
+    doStream: (options: { readonly abortSignal?: AbortSignal }) => {
       scene.asked.push(name);
+      if (options.abortSignal) scene.signals.push(options.abortSignal);
       return doStream(options);
     }
   });
@@ -107,6 +118,7 @@ export function openScene(scripts: Readonly<Record<string, readonly Step[]>>, se
     events: [],
     failures: [],
     asked: [],
+    signals: [],
     effects: []
   };
   Object.assign(scene, fresh);
