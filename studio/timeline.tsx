@@ -1,5 +1,5 @@
 // One turn to scale: its wait, its attempts and how they ended, steps, calls, children. A row opens what it stands for.
-import { useState, type ReactNode } from "react";
+import { Fragment, useState, type ReactNode } from "react";
 import type {
   ShownChange,
   AttemptTimeline,
@@ -100,7 +100,7 @@ interface AttemptProps extends Omit<TimelineProps, "now" | "changes"> {
 }
 
 function Attempt({ attempt, next, turn, source, scale, onChild }: AttemptProps) {
-  const { attempt: number, kind, startedAt, endedAt, end, decision, modelId, steps } = attempt;
+  const { attempt: number, kind, startedAt, endedAt, end, decision, modelId, model, steps } = attempt;
   const isDead = end === "interrupted";
   return (
     <>
@@ -115,7 +115,7 @@ function Attempt({ attempt, next, turn, source, scale, onChild }: AttemptProps) 
       >
         <dl className="pairs">
           <dt>Model</dt>
-          <dd>{modelId ?? "–"}</dd>
+          <dd>{model ?? modelId ?? "–"}</dd>
           <dt>Started</dt>
           <dd>{dateTime(startedAt)}</dd>
           {attempt.retryAt !== null && (
@@ -163,6 +163,18 @@ function Step({ step, turn, source, scale, onChild, attemptEnd }: StepProps) {
         note={stepNote(step, attemptEnd)}
       >
         <dl className="pairs">
+          {step.model !== null && (
+            <>
+              <dt>Model</dt>
+              <dd>{step.model}</dd>
+            </>
+          )}
+          {step.cancelled.map(({ model }) => (
+            <Fragment key={model}>
+              <dt>Cancelled</dt>
+              <dd>{model}</dd>
+            </Fragment>
+          ))}
           <dt>First content</dt>
           <dd>{duration(first)}</dd>
           <dt>Finished</dt>

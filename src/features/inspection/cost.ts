@@ -29,6 +29,23 @@ export function sumOfCosts(costs: readonly (Cost | null)[]): Cost | null {
   return { amount: costs.reduce((sum, cost) => sum + (cost?.amount ?? 0), 0), currency: first.currency };
 }
 
+/** With what the calls have cost that were cancelled for it. */
+function costOfStep(
+  prices: ModelPrices,
+  modelId: string | null,
+  { model, usage, cancelled }: StepTimeline
+): Cost | null {
+  const own = costOf(prices, model === null ? modelId : pricedId(prices, model), usage);
+  if (cancelled.length === 0) return own;
+  return sumOfCosts([own, ...cancelled.map((one) => costOf(prices, pricedId(prices, one.model), one.usage))]);
+}
+
+/** A name in a list of models is its id, or has the provider in front of it. */
+function pricedId(prices: ModelPrices, name: string): string {
+  const [plain = name] = name.split("#");
+  return Object.hasOwn(prices, plain) ? plain : plain.slice(plain.indexOf("/") + 1);
+}
+
 interface CostedAttempt {
   readonly modelId: string | null;
   readonly steps: readonly StepTimeline[];
@@ -41,7 +58,7 @@ export function withCosts<Attempt extends CostedAttempt>(
 ): { attempts: Attempt[]; cost: Cost | null } {
   const costed = attempts.map((attempt) => ({
     ...attempt,
-    steps: attempt.steps.map((step) => ({ ...step, cost: costOf(prices, attempt.modelId, step.usage) }))
+    steps: attempt.steps.map((step) => ({ ...step, cost: costOfStep(prices, attempt.modelId, step) }))
   }));
   const known = costed.flatMap(({ steps }) => steps).filter(({ usage }) => usage !== null);
   return { attempts: costed, cost: sumOfCosts(known.map(({ cost }) => cost)) };

@@ -4,6 +4,7 @@ import { NO_STEP_USAGE } from "../../journal/folds/turn-fold.ts";
 import type { TurnHistory } from "../../journal/history.ts";
 import type { ReadableRecord, SequencedRecord } from "../../journal/records.ts";
 import { callId, turnId } from "../../util/ids.ts";
+import { withCosts } from "./cost.ts";
 import { foldTimeline, timelineOfHistory, withDecisions } from "./turn-timeline.ts";
 
 const ID = turnId("t");
@@ -78,6 +79,34 @@ test("a failure names its code in the decision that follows it", () => {
   const { attempts } = folded(ADMITTED, STARTED, ended, record("attempt-started", 2700, { attempt: 2, kind: "retry" }));
   expect(attempts[0]).toMatchObject({ end: "failed", errorCode: "rate-limit" });
   expect(attempts[1]?.decision).toMatch(/^The attempt before it failed \(rate-limit\): the model was asked again/);
+});
+
+test("a switch says which model was asked in place of which, and each step which one wrote it", () => {
+  const called = (attempt: number, chosen: string, more: Part<"model-called"> = {}) =>
+    record("model-called", 1600, { attempt, modelId: chosen, prompt: "p", tools: [], chosen, ...more });
+  const error = { code: "transient", message: "" };
+  const next = { model: "b/two", keepsText: false };
+  const { attempts, usage } = folded(
+    ADMITTED,
+    STARTED,
+    called(1, "a/one"),
+    record("attempt-ended", 1700, { reason: "failed", error, retryAt: null, next }),
+    record("attempt-started", 1700, { attempt: 2, kind: "retry" }),
+    called(2, "b/two"),
+    record("model-called", 1750, { attempt: 2, modelId: "x", prompt: "p", tools: [], beside: "c/three" }),
+    record("step-finished", 1800, {
+      ...{ attempt: 2, step: 0, finishReason: "stop", usage: USAGE, model: "b/two" },
+      cancelled: [{ model: "c/three", usage: { ...NO_STEP_USAGE, inputTokens: 10, totalTokens: 10 } }]
+    })
+  );
+  expect(attempts).toMatchObject([
+    { model: "a/one", nextModel: "b/two" },
+    { model: "b/two", modelId: "b/two", steps: [{ model: "b/two", cancelled: [{ model: "c/three" }] }] }
+  ]);
+  expect(attempts[1]?.decision).toContain("(transient): b/two was asked in place of a/one");
+  expect(usage.totalTokens).toBe(22);
+  const prices = { two: { input: 1_000_000, output: 0 }, "c/three": { input: 2_000_000, output: 0 } };
+  expect(withCosts(attempts, prices).cost).toEqual({ amount: 30, currency: "USD" });
 });
 
 test("the first content of a step is what the model wrote, not what opened the stream", () => {

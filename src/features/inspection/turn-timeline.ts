@@ -1,7 +1,7 @@
 // One turn on a time scale, from its records. Pure: the same records give the same timeline, and records of other turns
 // change nothing. Where records are gone, `timelineOfHistory` shows what is kept longer.
 import type { DecidedApproval } from "../approvals/decided-approvals.ts";
-import { addStepUsage, NO_STEP_USAGE } from "../../journal/folds/turn-fold.ts";
+import { addStepUsage, allUsage, NO_STEP_USAGE } from "../../journal/folds/turn-fold.ts";
 import type { TurnHistory } from "../../journal/history.ts";
 import type {
   AttemptEnded,
@@ -115,16 +115,22 @@ function startAttempt(draft: Draft, record: AttemptStarted): void {
     retryAt: null,
     decision: previous ? decisionOf(previous, record) : null,
     modelId: null,
+    model: null,
+    nextModel: null,
     prompt: null,
     steps: []
   });
 }
 
 /** Why there was another attempt, and what of the one before it stayed. */
-function decisionOf({ end, errorCode }: Pick<AttemptTimeline, "end" | "errorCode">, started: AttemptStarted): string {
+function decisionOf(
+  { end, errorCode, model, nextModel }: Pick<AttemptTimeline, "end" | "errorCode" | "model" | "nextModel">,
+  started: AttemptStarted
+): string {
   const cause = end === null ? "The attempt before it ended" : CAUSES[end];
   const kept = started.keeps > 0 ? `${started.keeps} chunks of the answer were kept` : "nothing of the answer was kept";
-  return `${cause}${errorCode === null ? "" : ` (${errorCode})`}: ${ACTIONS[started.kind]}; ${kept}.`;
+  const action = nextModel === null ? ACTIONS[started.kind] : `${nextModel} was asked in place of ${model ?? "it"}`;
+  return `${cause}${errorCode === null ? "" : ` (${errorCode})`}: ${action}; ${kept}.`;
 }
 
 const CAUSES: Readonly<Record<AttemptEnded["reason"] | "settled", string>> = {
@@ -146,13 +152,14 @@ const ACTIONS: Readonly<Record<AttemptStarted["kind"], string>> = {
 
 function endAttempt(
   attempt: AttemptDraft | undefined,
-  { at, reason, error, retryAt }: Pick<AttemptEnded, "at" | "reason"> & Partial<Pick<AttemptEnded, "error" | "retryAt">>
+  { at, reason, error, retryAt, next }: Pick<AttemptEnded, "at" | "reason"> & Partial<AttemptEnded>
 ): void {
   if (!attempt || attempt.end !== null) return;
   attempt.end = reason;
   attempt.endedAt = at;
   attempt.errorCode = error?.code ?? null;
   attempt.retryAt = retryAt ?? null;
+  attempt.nextModel = next?.model ?? null;
 }
 
 function settle(draft: Draft, { at, outcome, reason, error }: Extract<JournalRecord, { type: "turn-settled" }>): void {
@@ -173,7 +180,10 @@ function applyToStep(draft: Draft, record: ReadableRecord): void {
   switch (record.type) {
     case "model-called":
       if (!attempt) return;
+      // One that is asked beside it is not the one that was chosen.
+      if (record.beside !== undefined) return;
       attempt.modelId = record.modelId;
+      attempt.model = record.chosen ?? null;
       attempt.prompt = record.prompt;
       stepOf(attempt, record.at);
       return;
@@ -200,7 +210,9 @@ function stepOf(attempt: AttemptDraft, at: number): StepDraft {
     firstContentAt: null,
     finishedAt: null,
     finishReason: null,
+    model: null,
     usage: null,
+    cancelled: [],
     cost: null,
     chunks: 0,
     calls: []
@@ -245,13 +257,15 @@ function startCall(draft: Draft, attempt: AttemptDraft | undefined, record: Call
 function finishStep(
   draft: Draft,
   attempt: AttemptDraft,
-  { at, finishReason, usage }: Extract<JournalRecord, { type: "step-finished" }>
+  { at, finishReason, usage, model, cancelled = [] }: Extract<JournalRecord, { type: "step-finished" }>
 ): void {
   const step = stepOf(attempt, at);
   step.finishedAt = at;
   step.finishReason = finishReason;
+  step.model = model ?? null;
   step.usage = usage;
-  draft.usage = addStepUsage(draft.usage, usage);
+  step.cancelled = cancelled;
+  draft.usage = addStepUsage(draft.usage, allUsage(usage, cancelled));
 }
 
 function applyToCall(draft: Draft, record: ReadableRecord): void {
@@ -316,6 +330,8 @@ export function timelineOfHistory(history: TurnHistory, calls: readonly CallTime
     retryAt,
     decision: index === 0 ? null : keptDecision(history.attempts[index - 1], kind),
     modelId: history.models.at(index === last ? -1 : 0) ?? null,
+    model: null,
+    nextModel: null,
     prompt: history.prompts.at(index === last ? -1 : 0) ?? null,
     steps: index === last ? stepsOfHistory(history, { startedAt, endedAt }, calls) : []
   }));
@@ -362,7 +378,9 @@ function stepsOfHistory(
       firstContentAt: null,
       finishedAt: endedAt,
       finishReason: steps > 1 ? `${steps} steps` : null,
+      model: null,
       usage,
+      cancelled: [],
       cost: null,
       chunks: 0,
       calls

@@ -8,6 +8,7 @@ import type {
   AttemptEnded,
   AttemptStarted,
   CallExecutor,
+  CancelledUse,
   ChangedBy,
   ChangeKind,
   StepUsage
@@ -167,6 +168,9 @@ export interface AttemptTimeline {
   /** Why there is this attempt, in a sentence; null for a first one. */
   readonly decision: string | null;
   readonly modelId: string | null;
+  /** Of a turn with several models: the name of the one that was chosen, and of the one that was asked next. */
+  readonly model: string | null;
+  readonly nextModel: string | null;
   readonly prompt: string | null;
   readonly steps: readonly StepTimeline[];
 }
@@ -179,7 +183,11 @@ export interface StepTimeline {
   /** Null: it was cut off, or runs. */
   readonly finishedAt: number | null;
   readonly finishReason: string | null;
+  /** Of a turn with several models: the name of the one that wrote it. */
+  readonly model: string | null;
   readonly usage: StepUsage | null;
+  /** Models that were asked for it too, and cancelled. Their tokens are part of the cost. */
+  readonly cancelled: readonly CancelledUse[];
   readonly cost: Cost | null;
   readonly chunks: number;
   readonly calls: readonly CallTimeline[];
