@@ -35,15 +35,15 @@ function costOfStep(
   modelId: string | null,
   { model, usage, cancelled }: StepTimeline
 ): Cost | null {
-  const own = costOf(prices, model === null ? modelId : pricedId(prices, model), usage);
+  const own = costOf(prices, model === null ? modelId : pricedId(model), usage);
   if (cancelled.length === 0) return own;
-  return sumOfCosts([own, ...cancelled.map((one) => costOf(prices, pricedId(prices, one.model), one.usage))]);
+  return sumOfCosts([own, ...cancelled.map((one) => costOf(prices, pricedId(one.model), one.usage))]);
 }
 
 /** A name in a list of models is its id, or has the provider in front of it. */
-function pricedId(prices: ModelPrices, name: string): string {
+function pricedId(name: string): string {
   const [plain = name] = name.split("#");
-  return Object.hasOwn(prices, plain) ? plain : plain.slice(plain.indexOf("/") + 1);
+  return plain.startsWith("@") ? plain : plain.slice(plain.indexOf("/") + 1);
 }
 
 interface CostedAttempt {

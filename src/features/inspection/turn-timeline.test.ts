@@ -105,7 +105,10 @@ test("a switch says which model was asked in place of which, and each step which
   ]);
   expect(attempts[1]?.decision).toContain("(transient): b/two was asked in place of a/one");
   expect(usage.totalTokens).toBe(22);
-  const prices = { two: { input: 1_000_000, output: 0 }, "c/three": { input: 2_000_000, output: 0 } };
+  const prices = [
+    { provider: "b", model: "two", input: 1_000_000, output: 0 },
+    { provider: "c", model: "three", input: 2_000_000, output: 0 }
+  ];
   expect(withCosts(attempts, prices).cost).toEqual({ amount: 30, currency: "USD" });
 });
 
