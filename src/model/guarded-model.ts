@@ -66,12 +66,17 @@ export function streamOf(model: ModelObject, options: StreamCallOptions): Promis
 }
 
 /** The same model with another `doStream`. */
-export function withDoStream(model: ModelObject, doStream: (options: StreamCallOptions) => unknown): ModelObject {
+export function withDoStream(
+  model: ModelObject,
+  doStream: (options: StreamCallOptions) => unknown,
+  more: object = {}
+): ModelObject {
   // Not a proxy of the model itself: of a frozen one it would have to return the original doStream.
   const shell: ModelObject = Object.create(Object.getPrototypeOf(model));
   return new Proxy(shell, {
     get(_shell, property) {
       if (property === "doStream") return doStream;
+      if (Object.hasOwn(more, property)) return Reflect.get(more, property);
       // Read and called on the model itself: classes with private fields do not work through a proxy.
       const value: unknown = Reflect.get(model, property, model);
       return typeof value === "function" ? value.bind(model) : value;

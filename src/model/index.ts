@@ -27,6 +27,7 @@ export {
 } from "./message-codec.ts";
 export {
   meterModel,
+  WRAP_EACH,
   type CallEnd,
   type CallMeter,
   type MeteredCall,

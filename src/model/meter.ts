@@ -45,8 +45,18 @@ export interface MeteredRun {
 /** Throws: the call is not made. Undefined: it is not measured. */
 export type CallMeter = (call: MeteredCall) => MaybePromise<MeteredRun | undefined>;
 
+/**
+ * Of a model that asks others in its place: puts what it is given around each of them, and returns the model. A meter around
+ * the whole would see one call, of the first of them.
+ */
+export const WRAP_EACH = Symbol("everthink.wrap-each");
+
+type WrapEach = (wrap: (model: ModelObject) => ModelObject) => ModelObject;
+
 /** The same model, each call of which is measured. */
 export function meterModel(model: ModelObject, meter: CallMeter, step: () => number = () => 0): ModelObject {
+  const { [WRAP_EACH]: wrapEach } = model as { [WRAP_EACH]?: WrapEach };
+  if (wrapEach) return wrapEach((one) => meterModel(one, meter, step));
   const begin = async (options: MeteredOptions) => {
     const { provider, modelId } = model;
     const { abortSignal } = options;

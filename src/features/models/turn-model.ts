@@ -8,6 +8,7 @@ import {
   streamOf,
   withDoStream,
   withoutEmpty,
+  WRAP_EACH,
   type ModelObject,
   type ModelPart,
   type StreamCallOptions,
@@ -32,19 +33,28 @@ export interface TurnModelInit {
   readonly answered: (model: ListedModel) => void;
 }
 
+type Wrap = (model: ModelObject) => ModelObject;
+
 export class TurnModel implements Pick<ModelChoice, "step">, ChoiceWatch {
   /** For the SDK. */
   readonly model: ModelObject;
   onAsked: ((beside: string) => void) | undefined;
   onChanged: ((chosen: string) => void) | undefined;
   readonly #init: TurnModelInit;
+  /** What is called in place of a listed model. */
+  #wrapped: ReadonlyMap<ListedModel, ModelObject> = new Map();
   #chosen: ListedModel;
   #cancelled: ListedModel[] = [];
 
   constructor(init: TurnModelInit) {
     this.#init = init;
     this.#chosen = init.chosen;
-    this.model = withDoStream(init.chosen.model, (options) => this.#stream(options));
+    this.model = withDoStream(init.chosen.model, (options) => this.#stream(options), {
+      [WRAP_EACH]: (wrap: Wrap) => {
+        this.#wrapped = new Map(init.models.map((one) => [one, wrap(one.model)]));
+        return this.model;
+      }
+    });
   }
 
   /** A cancelled call has read the prompt that the other one has read; what it wrote was not waited for. */
@@ -74,7 +84,7 @@ export class TurnModel implements Pick<ModelChoice, "step">, ChoiceWatch {
     const label = labelOf(listed.name);
     const reader = { label, providerId: listed.providerId, ownsUnlabelled: listed === first };
     const prompt = withoutEmpty(withoutForeignParts(options.prompt, reader));
-    const streamed = await streamOf(listed.model, { ...options, prompt });
+    const streamed = await streamOf(this.#wrapped.get(listed) ?? listed.model, { ...options, prompt });
     const stream = streamed.stream.pipeThrough(
       new TransformStream<ModelPart, ModelPart>({
         transform: (part, controller) => controller.enqueue(this.#seen(listed, labelled(part, label)))
