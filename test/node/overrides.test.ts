@@ -12,6 +12,7 @@ import { createTestHost } from "../../src/testing/index.ts";
 import { THINK_CAPABILITIES, type ThinkMembers } from "../../src/think/capabilities.ts";
 import { ThinkCore } from "../../src/think/think-core.ts";
 import { OverridesAgent } from "../types/agent-overrides.ts";
+import { OverridesSteering } from "../types/steering-overrides.ts";
 import { OverridesThink } from "../types/think-overrides.ts";
 
 /** Those of a capability itself; what it is built on is in a list as well. */
@@ -42,7 +43,7 @@ test("a class may override every method and accessor of an agent", () => {
 
 test("a class may override every method and accessor that a conversation adds", () => {
   const offered = methodsOf(ThinkCore, ...membersOf(THINK_CAPABILITIES));
-  expect(methodsOf(OverridesThink)).toEqual(offered);
+  expect(methodsOf(OverridesThink, OverridesSteering)).toEqual(offered);
 });
 
 let started: Record<string, unknown>;

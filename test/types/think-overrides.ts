@@ -10,7 +10,6 @@ import {
   type RunTurnSubmitOptions,
   type RunTurnWaitOptions,
   type SaveMessagesResult,
-  type SteerContext,
   type SubmitMessagesResult,
   type ThinkSubmissionInspection,
   type TurnResult
@@ -509,37 +508,5 @@ export class OverridesThink extends Think {
 
   override toAISDKAgent<TOOLS extends ToolSet = {}>(): ToolLoopAgent<never, TOOLS> {
     return super.toAISDKAgent<TOOLS>();
-  }
-
-  override steer(...args: Parameters<Think["steer"]>): ReturnType<Think["steer"]> {
-    return super.steer(...args);
-  }
-
-  override followUp(...args: Parameters<Think["followUp"]>): ReturnType<Think["followUp"]> {
-    return super.followUp(...args);
-  }
-
-  override editQueued(...args: Parameters<Think["editQueued"]>): ReturnType<Think["editQueued"]> {
-    return super.editQueued(...args);
-  }
-
-  override withdrawQueued(...args: Parameters<Think["withdrawQueued"]>): ReturnType<Think["withdrawQueued"]> {
-    return super.withdrawQueued(...args);
-  }
-
-  override listQueued(...args: Parameters<Think["listQueued"]>): ReturnType<Think["listQueued"]> {
-    return super.listQueued(...args);
-  }
-
-  override inspectReceipt(...args: Parameters<Think["inspectReceipt"]>): ReturnType<Think["inspectReceipt"]> {
-    return super.inspectReceipt(...args);
-  }
-
-  override stopAfterStep(...args: Parameters<Think["stopAfterStep"]>): ReturnType<Think["stopAfterStep"]> {
-    return super.stopAfterStep(...args);
-  }
-
-  protected override onSteer(context: SteerContext) {
-    return super.onSteer(context);
   }
 }
