@@ -210,9 +210,12 @@ describe.each(STARTERS)("the starter %s", (name) => {
   });
 
   test.runIf(isWhole || name === FOLLOWED)("answers in wrangler dev", async () => {
-    const server = start(join(packed.directory, name), bin("wrangler/bin/wrangler.js"), ["dev", "--port", "0"]);
+    // Not development, so people log in there too.
+    const variables = Object.entries(await login).flatMap(([variable, value]) => ["--var", `${variable}:${value}`]);
+    const args = ["dev", "--port", "0", ...variables];
+    const server = start(join(packed.directory, name), bin("wrangler/bin/wrangler.js"), args);
     const [, url = ""] = await server.says(/Ready on (http:\S+)/);
-    await answersItsQuestions(await readStarter(name), url);
+    await answersItsQuestions(await readStarter(name), url, await tokenOf(url, "ada"));
     server.child.kill("SIGTERM");
     await server.ended;
   });
