@@ -10,7 +10,7 @@ export interface Section {
 }
 
 export const SECTIONS: readonly Section[] = [
-  { label: "Start", pages: ["getting-started", "framework", "conventions", "studio", "testing"] },
+  { label: "Start", pages: ["getting-started", "framework", "conventions", "studio", "testing", "troubleshooting"] },
   {
     label: "Guides",
     pages: [
@@ -22,6 +22,10 @@ export const SECTIONS: readonly Section[] = [
       "memory",
       "skills",
       "mcp",
+      "tools",
+      "web",
+      "models",
+      "budgets",
       "execute",
       "extensions",
       "agent-tools",
@@ -48,9 +52,14 @@ export const SECTIONS: readonly Section[] = [
         "eject",
         "skills-build",
         "migrate",
+        "add",
+        "doctor",
+        "deploy",
+        "user",
         "chat",
         "state",
         "approve",
+        "costs",
         "chaos",
         "serve",
         "studio",

@@ -339,7 +339,9 @@ describe("start-up", () => {
     const loaded = [...loadedBy("cli/commands/serve.ts")];
     const others = loaded.filter((file) => !/^(cli|framework\/(serve|studio|local-data)|util)\//.test(file));
     // How alarms are spread, the parser of Wrangler's files, and time limits; for Studio, what waits in the files of agents.
-    const own = ["host/process-alarms.ts", "host/deadline.ts", "host/path.ts", "features/approvals/waiting-rows.ts"];
+    const own = ["host/process-alarms.ts", "host/deadline.ts", "host/path.ts"];
+    // What Studio beside it reads in the files of agents.
+    own.push("features/approvals/waiting-rows.ts", "session/last-words.ts");
     expect(others.toSorted()).toEqual([...own, "jsonc-parser"].toSorted());
     expect(loaded.filter((file) => file.startsWith("cli/commands/"))).toEqual(["cli/commands/serve.ts"]);
     expect(loaded).toContain("framework/serve/supervisor.ts");

@@ -1,5 +1,6 @@
 // Statements of tests on what an object has stored. Objects make their tables on the first write; a test need not know
 // which exist: one that does not exist yet reads as an empty one, and is made if the test writes to it.
+import { BUDGET_TABLES, TURN_LIMIT_TABLES } from "../features/budgets/tables.ts";
 import { ATTACHMENT_TABLES } from "../features/actions/attachments.ts";
 import { RESULT_TABLES } from "../features/actions/results.ts";
 import { FIBER_TABLES } from "../features/fibers/fiber-table.ts";
@@ -62,7 +63,7 @@ export const ALL_TABLES = [
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
-  ...[DECISION_TABLES],
+  ...[DECISION_TABLES, BUDGET_TABLES, TURN_LIMIT_TABLES],
   ...[EXECUTION_TABLES, MEMORY_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
   ...[MESSENGER_STATE_TABLES, ASKED_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]
 ].flat();

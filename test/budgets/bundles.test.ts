@@ -11,7 +11,7 @@ const KIB = 1024;
 /** What a page may say although the code has moved on a little. */
 const DOCUMENTED_WITHIN_KIB = 4;
 /** Exports of these subpaths that are no capability. */
-const FUNCTIONS: readonly string[] = ["action", "isAction"];
+const FUNCTIONS: readonly string[] = ["action", "isAction", "PRICES", "tokens", "usd"];
 
 const capabilities = Object.entries(surface).flatMap(([subpath, { values }]) =>
   subpath.startsWith("./core/")

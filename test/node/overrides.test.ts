@@ -67,6 +67,7 @@ class Settings extends Defaults {
   override sendUsage = true;
   override messageConcurrency: Think["messageConcurrency"] = "latest";
   override hydrationByteBudget = 1;
+  override budgetUnpricedModels: Think["budgetUnpricedModels"] = "allow";
   override mediaEviction: Think["mediaEviction"] = false;
   override allowClientToolOverrides = true;
   override historyTruncation: Think["historyTruncation"] = { keepRecent: 1 };

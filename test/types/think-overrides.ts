@@ -496,6 +496,12 @@ export class OverridesThink extends Think {
   override getBudgets(...args: Parameters<Think["getBudgets"]>): ReturnType<Think["getBudgets"]> {
     return super.getBudgets(...args);
   }
+  override inheritBudgets(...args: Parameters<Think["inheritBudgets"]>): ReturnType<Think["inheritBudgets"]> {
+    return super.inheritBudgets(...args);
+  }
+  override askBudgets(...args: Parameters<Think["askBudgets"]>): ReturnType<Think["askBudgets"]> {
+    return super.askBudgets(...args);
+  }
   override budgeted(...args: Parameters<Think["budgeted"]>): ReturnType<Think["budgeted"]> {
     return super.budgeted(...args);
   }

@@ -19,7 +19,7 @@ import { BudgetLedger } from "./ledger.ts";
 import { countingOf, inherited, readInherited, readLimits, type KeptLimit } from "./limits.ts";
 import { BudgetQuestions } from "./questions.ts";
 import type { CostReport } from "./report.ts";
-import { LEDGER_TABLES, TURN_LIMIT_TABLES } from "./tables.ts";
+import { BUDGET_TABLES, TURN_LIMIT_TABLES } from "./tables.ts";
 import { TurnMeter, type Refusal, type TurnMeterInit } from "./turn-meter.ts";
 
 /** Under which the limits of a parent's turn are kept. */
@@ -27,7 +27,7 @@ const PARENTS = "";
 
 export class BudgetsFeature implements Feature {
   readonly name = "budgets";
-  readonly tables = [...LEDGER_TABLES, ...TURN_LIMIT_TABLES];
+  readonly tables = [...BUDGET_TABLES, ...TURN_LIMIT_TABLES];
   readonly approvals: BudgetQuestions;
   readonly roles: Partial<Roles>;
   readonly #services: ChatServices;

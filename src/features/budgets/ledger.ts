@@ -7,7 +7,7 @@ import { addSums, NOTHING, type Amount, type Sums } from "./amount.ts";
 import type { Rates } from "./cost.ts";
 import { fit, type CallSize, type Short } from "./fit.ts";
 import { accountOf, describeSpent, type KeptLimit } from "./limits.ts";
-import { ACCOUNT_KEPT_MS, KEPT_CALLS, LEDGER_TABLES } from "./tables.ts";
+import { ACCOUNT_KEPT_MS, KEPT_CALLS, BUDGET_TABLES } from "./tables.ts";
 
 /** A call whose process says nothing for so long is taken for dead; what it reports later is still taken. */
 const STALE_MS = 60 * 60_000;
@@ -114,7 +114,7 @@ export class BudgetLedger {
 
   constructor(init: LedgerInit) {
     this.#init = init;
-    this.#table = new TableSet(init.sql, LEDGER_TABLES);
+    this.#table = new TableSet(init.sql, BUDGET_TABLES);
   }
 
   get exists(): boolean {

@@ -6,7 +6,7 @@ export const KEPT_CALLS = 10_000;
 /** After its last call an account is kept so long, if another period or turn has followed. */
 export const ACCOUNT_KEPT_MS = 62 * 24 * 3_600_000;
 
-export const LEDGER_TABLES: readonly TableDefinition[] = [
+export const BUDGET_TABLES: readonly TableDefinition[] = [
   // Bound: one row per conversation and key, and those of turns, steps, days and months for ACCOUNT_KEPT_MS. Deleted: by later calls.
   {
     name: "cf_budget_accounts",
