@@ -416,7 +416,12 @@ function withExecutor(chunk: UIMessageChunk, tools: ToolSet): UIMessageChunk {
 /** Thrown before a step, it comes back as the failure of a hook or of the model; clients are shown the limit itself. */
 function endIn(error: unknown): TokenBudgetError | TurnEndError | undefined {
   const cause = error instanceof StepHookError || error instanceof ModelCallError ? error.cause : error;
-  if (cause instanceof TokenBudgetError || cause instanceof TurnEndError) return cause;
+  try {
+    if (cause instanceof TokenBudgetError || cause instanceof TurnEndError) return cause;
+  } catch {
+    // A provider may fail with a value that cannot be looked at, such as a revoked proxy: it is none of ours.
+    return undefined;
+  }
   return error instanceof StepHookError && cause !== error ? endIn(cause) : undefined;
 }
 
