@@ -56,6 +56,7 @@ export const SECTIONS: readonly Section[] = [
         "doctor",
         "deploy",
         "user",
+        "docs",
         "chat",
         "state",
         "approve",

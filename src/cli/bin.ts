@@ -25,6 +25,7 @@ if (isOlder(numbers(process.versions.node), wanted)) {
   process.exitCode = await runEverthink(process.argv.slice(2), {
     frontWorker: besides("./front-worker.js"),
     startersFolder: besides("../../starters"),
+    docsFolder: besides("../../docs"),
     studioFolder: besides("../studio"),
     partsFolder: besides("../parts"),
     dependencies: manifest.dependencies,

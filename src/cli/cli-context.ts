@@ -14,6 +14,8 @@ export interface CliPlace {
   /** The built file of the front worker of `serve`. */
   readonly frontWorker: string;
   readonly startersFolder: string;
+  /** Pages of the documentation. */
+  readonly docsFolder: string;
   /** The built page of `studio`. */
   readonly studioFolder: string;
   /** The sources of the parts of a chat page. */

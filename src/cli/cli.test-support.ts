@@ -11,6 +11,7 @@ export function testContext(
     place: {
       version: "1.2.3",
       startersFolder: besides("../../starters"),
+      docsFolder: besides("../../docs"),
       frontWorker: besides("../../dist/serve/front-worker.js"),
       studioFolder: besides("../../dist/studio"),
       partsFolder: besides("../../dist/parts"),

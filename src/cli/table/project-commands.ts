@@ -231,6 +231,19 @@ const user: CommandDefinition = {
   load: async () => (await import("../commands/user.ts")).runUser
 };
 
+const docs: CommandDefinition = {
+  name: "docs",
+  summary: "prints a page of the documentation of this version",
+  description: [
+    "Prints a page as Markdown. Of a word that is no page it lists the pages that have it. Without one it lists all pages."
+  ],
+  examples: ["docs", "docs actions", "docs idempotencyKey"],
+  arguments: [{ name: "topic", text: "a page, such as actions, security or a command; or a word" }],
+  options: { json: { text: "{ pages: [{ name, title }] }, or of one page { name, title, text }" } },
+  exitCodes: { 0: "printed", 1: "there is no such page, and none has the word" },
+  load: async () => (await import("../commands/docs.ts")).runDocs
+};
+
 const migrate: CommandDefinition = {
   name: "migrate",
   summary: "moves a project and its data from @cloudflare/think and agents",
@@ -282,5 +295,6 @@ export const PROJECT_COMMANDS: readonly CommandDefinition[] = [
   deploy,
   user,
   SKILLS_BUILD,
+  docs,
   migrate
 ];
