@@ -5,7 +5,9 @@ import { dispatch } from "../main.ts";
 
 async function printed(...args: string[]): Promise<string> {
   const lines: string[] = [];
-  expect(await dispatch(["docs", ...args], testContext({ print: (text) => void lines.push(text) }))).toBe(0);
+  const print = (text: string) => void lines.push(text);
+  const context = testContext({ cwd: ".", print, note: () => undefined, stream: () => undefined });
+  expect(await dispatch(["docs", ...args], context)).toBe(0);
   return lines.join("\n");
 }
 
