@@ -89,7 +89,7 @@ async function main(): Promise<number> {
     frontWorker,
     studioFolder: join(root, "dist", "studio"),
     startersFolder: join(root, "starters"),
-docsFolder: join(root, "docs"),
+    docsFolder: join(root, "docs"),
     partsFolder: join(root, "dist", "parts"),
     dependencies: {},
     version: ""
