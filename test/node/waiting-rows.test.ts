@@ -1,7 +1,8 @@
 // What waits, read from the rows of an agent that is not asked: of every kind of question the same ids that the agent lists,
 // and none when it is decided.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readWaitingRows, type ReadRows } from "../../src/features/approvals/waiting-rows.ts";
+import { readWaitingRows } from "../../src/features/approvals/waiting-rows.ts";
+import type { ReadRows } from "../../src/session/last-words.ts";
 import type { InboxView } from "../../src/features/inspection/views.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import * as code from "./execute-kit.ts";

@@ -1,6 +1,7 @@
 // What waits for a person in the database of one agent, read from the rows themselves: which questions, since when and how
 // long. An inspector reads them of a running agent, and a program on the same machine reads them from the file of an agent
 // that does not run. A row is a hint: whether its question can still be decided is the agent's to say.
+import type { ReadRows } from "../../session/last-words.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 
 export interface WaitingRow {
@@ -10,9 +11,6 @@ export interface WaitingRow {
   /** Null: it waits for ever. */
   readonly expiresAt: number | null;
 }
-
-/** Runs one statement. */
-export type ReadRows = (query: string) => readonly Readonly<Record<string, unknown>>[];
 
 /** Rows of each kind that are read; an agent refuses further actions at 1,000. */
 const MAX_ROWS = 1_000;

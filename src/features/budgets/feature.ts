@@ -20,7 +20,7 @@ import { countingOf, inherited, readInherited, readLimits, type KeptLimit } from
 import { BudgetQuestions } from "./questions.ts";
 import type { CostReport } from "./report.ts";
 import { BUDGET_TABLES, TURN_LIMIT_TABLES } from "./tables.ts";
-import { TurnMeter, type Refusal, type TurnMeterInit } from "./turn-meter.ts";
+import { TurnMeter, type BudgetRefusal, type TurnMeterInit } from "./turn-meter.ts";
 
 /** Under which the limits of a parent's turn are kept. */
 const PARENTS = "";
@@ -222,7 +222,7 @@ export class BudgetsFeature implements Feature {
   }
 
   /** A run for a parent has an end that the parent waits for: no person is asked there. */
-  #asked(turn: TurnView, refusal: Refusal, limits: readonly KeptLimit[]): Error {
+  #asked(turn: TurnView, refusal: BudgetRefusal, limits: readonly KeptLimit[]): Error {
     const { limit } = refusal;
     const canAsk = limit.then === "ask" && !limit.isInherited && turn.trigger !== "agent-tool";
     const summary = canAsk ? this.approvals.ask(turn, refusal, limits) : undefined;
@@ -242,7 +242,7 @@ function withCost(chunk: UIMessageChunk, usd: number): UIMessageChunk {
   return { ...chunk, messageMetadata: { ...metadata, cost: { usd } } };
 }
 
-function explain({ limit, needed, explanation }: Refusal): string {
+function explain({ limit, needed, explanation }: BudgetRefusal): string {
   return `the next step needs up to ${showAmount(amountOf(limit.unit, needed))} more; ${explanation}`;
 }
 

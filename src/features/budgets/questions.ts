@@ -20,7 +20,7 @@ import { Work } from "../../work/work.ts";
 import { amountOf, isAmount, showAmount, unitsOf, type Amount } from "./amount.ts";
 import type { BudgetBook } from "./book.ts";
 import type { KeptLimit } from "./limits.ts";
-import type { Refusal } from "./turn-meter.ts";
+import type { BudgetRefusal } from "./turn-meter.ts";
 
 /** The kind of work that questions are. */
 export const BUDGET_QUESTION = "budget-question";
@@ -81,7 +81,7 @@ export class BudgetQuestions implements ApprovalSource {
   }
 
   /** Asks once for a turn. Undefined: too many wait. */
-  ask(turn: TurnView, refusal: Refusal, limits: readonly KeptLimit[]): string | undefined {
+  ask(turn: TurnView, refusal: BudgetRefusal, limits: readonly KeptLimit[]): string | undefined {
     const { clock, ids, emit } = this.#init.services;
     const { turnId, requestId, messageId, inputMessageIds, channel = null } = turn;
     const known = this.#ofTurn(turnId).find(({ payload }) => payload.state === "parked");

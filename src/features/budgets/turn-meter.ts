@@ -14,7 +14,7 @@ import { promptBound, reasoningBound } from "./prompt-size.ts";
 /** The longest answer of a call that asks for none, of a model whose longest answer is not known. */
 export const DEFAULT_OUTPUT_TOKENS = 8_192;
 
-export type Refusal = Extract<ReserveAnswer, { is: "refused" }>;
+export type BudgetRefusal = Extract<ReserveAnswer, { is: "refused" }>;
 
 export interface TurnMeterInit {
   readonly book: BudgetBook;
@@ -29,7 +29,7 @@ export interface TurnMeterInit {
   /** After each call: what its turn has spent, with its sub-agents. */
   readonly counted?: ((spent: Sums) => void) | undefined;
   /** What is thrown in place of the call. */
-  refuse(refusal: Refusal): Error;
+  refuse(refusal: BudgetRefusal): Error;
 }
 
 export class TurnMeter {

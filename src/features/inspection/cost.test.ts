@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costOf, sumOfCosts } from "./cost.ts";
+import { knownCostOf, sumOfCosts } from "./cost.ts";
 
 const usage = (inputTokens: number | null, outputTokens: number | null, cachedInputTokens: number | null = null) => ({
   ...{ inputTokens, outputTokens, cachedInputTokens },
@@ -26,7 +26,7 @@ test.each([
   ["a name of every object is no price", "constructor", usage(1, 1), null],
   ["no model: no cost", null, usage(1, 1), null]
 ])("%s", (_, model, used, expected) => {
-  const cost = costOf(PRICES, model, used);
+  const cost = knownCostOf(PRICES, model, used);
   expect(cost && { ...cost, amount: Number(cost.amount.toFixed(9)) }).toEqual(expected);
 });
 

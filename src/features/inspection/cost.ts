@@ -9,7 +9,11 @@ import type { Cost, StepTimeline } from "./views.ts";
 export type ModelPrices = readonly ModelPrice[];
 
 /** Null: the price or the tokens are not known. The timeline names no provider: the first row of the model counts. */
-export function costOf(prices: ModelPrices, modelId: string | null | undefined, usage: StepUsage | null): Cost | null {
+export function knownCostOf(
+  prices: ModelPrices,
+  modelId: string | null | undefined,
+  usage: StepUsage | null
+): Cost | null {
   const price = typeof modelId === "string" ? priceOf(prices, undefined, modelId) : undefined;
   if (!price || !usage || (usage.inputTokens === null && usage.outputTokens === null)) return null;
   const counted = {
@@ -35,9 +39,9 @@ function costOfStep(
   modelId: string | null,
   { model, usage, cancelled }: StepTimeline
 ): Cost | null {
-  const own = costOf(prices, model === null ? modelId : pricedId(model), usage);
+  const own = knownCostOf(prices, model === null ? modelId : pricedId(model), usage);
   if (cancelled.length === 0) return own;
-  return sumOfCosts([own, ...cancelled.map((one) => costOf(prices, pricedId(one.model), one.usage))]);
+  return sumOfCosts([own, ...cancelled.map((one) => knownCostOf(prices, pricedId(one.model), one.usage))]);
 }
 
 /** A name in a list of models is its id, or has the provider in front of it. */

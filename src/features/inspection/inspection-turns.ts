@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import { agentTools } from "../agent-tools/capability.ts";
 import type { BudgetMembers } from "../budgets/capability.ts";
-import { costOf, withCosts } from "./cost.ts";
+import { knownCostOf, withCosts } from "./cost.ts";
 import { shownMessage, callsOf, messagePreview } from "./shown-messages.ts";
 import { shownText } from "./shown-text.ts";
 import {
@@ -145,15 +145,15 @@ export class InspectedTurns {
       steps: history.steps,
       calls: history.tools.called.reduce((count, { calls }) => count + calls, 0),
       usage: history.usage,
-      cost: this.#costOf(history),
+      cost: this.#knownCostOf(history),
       models: history.models,
       question: messagePreview(this.#message(history.inputMessageIds[0])),
       answer: messagePreview(this.#message(history.messageId ?? undefined))
     };
   }
 
-  #costOf({ models, usage }: TurnHistory): Cost | null {
-    return models.length === 1 ? costOf(this.#agent.getPrices(), models[0], usage) : null;
+  #knownCostOf({ models, usage }: TurnHistory): Cost | null {
+    return models.length === 1 ? knownCostOf(this.#agent.getPrices(), models[0], usage) : null;
   }
 
   turn(turnId: string): TurnTimeline | undefined {

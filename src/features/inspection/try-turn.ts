@@ -17,7 +17,7 @@ import {
 } from "../../model/index.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { canonicalJson, type Json } from "../../util/json.ts";
-import { costOf, type ModelPrices } from "./cost.ts";
+import { knownCostOf, type ModelPrices } from "./cost.ts";
 import { shownText } from "./shown-text.ts";
 import type { TriedCall, TriedRun, TryRequest } from "./views.ts";
 
@@ -59,7 +59,7 @@ export async function runFork(input: TryInput): Promise<TriedRun> {
     modelId: modelName(model),
     text: shownText(text),
     usage,
-    cost: costOf(input.prices, modelName(model), usage),
+    cost: knownCostOf(input.prices, modelName(model), usage),
     steps: outcome.steps.length,
     durationMs: clock.now() - startedAt,
     calls,

@@ -12,7 +12,7 @@ import {
   type FailureCode,
   type RememberedProvider
 } from "./choose.ts";
-import { afterAnswer, afterFailure, MAX_REMEMBER_MS } from "./memory.ts";
+import { afterAnswer, restAfterFailure, MAX_REMEMBER_MS } from "./memory.ts";
 
 const NOW = 1_000_000;
 const A = { name: "a/one", provider: "a" };
@@ -238,7 +238,7 @@ describe("what is remembered", () => {
     let known: RememberedProvider | undefined;
     const pauses = Array.from({ length: 8 }, (_, index) => {
       const nowMs = NOW + index * MAX_REMEMBER_MS;
-      known = afterFailure(A, known, { nowMs, rememberMs });
+      known = restAfterFailure(A, known, { nowMs, rememberMs });
       return (known.until - nowMs) / 60_000;
     });
     expect(pauses).toEqual([1, 2, 4, 8, 15, 15, 15, 15]);
@@ -246,12 +246,12 @@ describe("what is remembered", () => {
 
   test("obeys the pause that a provider asks for, up to fifteen minutes", () => {
     const after = (askedForMs: number) =>
-      afterFailure(A, undefined, { nowMs: NOW, rememberMs, askedForMs }).until - NOW;
+      restAfterFailure(A, undefined, { nowMs: NOW, rememberMs, askedForMs }).until - NOW;
     expect([after(1_000), after(120_000), after(86_400_000)]).toEqual([60_000, 120_000, MAX_REMEMBER_MS]);
   });
 
   test("is forgotten when the model that failed answers; another one of the provider is only asked again", () => {
-    const known = afterFailure(A, undefined, { nowMs: NOW, rememberMs });
+    const known = restAfterFailure(A, undefined, { nowMs: NOW, rememberMs });
     const other = afterAnswer(A2.name, known)!;
     expect(passedOverUntil(A, [other])).toBe(known.until);
     expect(passedOverUntil(A2, [other])).toBe(0);

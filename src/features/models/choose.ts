@@ -67,7 +67,7 @@ function soonest<One extends Candidate>(
   return candidates.toSorted((first, second) => ready(first) - ready(second))[0];
 }
 
-export interface FailedCall extends Known {
+export interface FailedModelCall extends Known {
   /** Of the turn, in order; the last one is the one that has just failed. */
   readonly attempts: readonly AttemptView[];
   readonly failing: string;
@@ -80,7 +80,7 @@ export type NextModelDecision =
   | { readonly do: "again"; readonly model: string };
 
 /** Who is asked after a failure; undefined: nobody else can be, and the failure is that of the turn. */
-export function decideNextModel({ attempts, failing, code, ...known }: FailedCall): NextModelDecision | undefined {
+export function decideNextModel({ attempts, failing, code, ...known }: FailedModelCall): NextModelDecision | undefined {
   const before = attempts.slice(0, -1);
   const lasting = new Set(before.flatMap(lastingFailureOf));
   if (isLasting(code)) lasting.add(failing);

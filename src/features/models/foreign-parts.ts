@@ -22,7 +22,7 @@ export interface PromptReader {
   readonly ownsUnlabelled: boolean;
 }
 
-export function labelOf(name: string): string {
+export function modelLabelOf(name: string): string {
   return sha256(name).slice(0, 8);
 }
 

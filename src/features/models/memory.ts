@@ -29,7 +29,7 @@ export const MEMORY_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-export interface NewFailure {
+export interface ProviderFailure {
   readonly nowMs: number;
   /** After a first failure. Zero: it is not remembered. */
   readonly rememberMs: number;
@@ -38,10 +38,10 @@ export interface NewFailure {
 }
 
 /** What is remembered after one more failure. Pure. */
-export function afterFailure(
+export function restAfterFailure(
   { name, provider }: Candidate,
   known: RememberedProvider | undefined,
-  { nowMs, rememberMs, askedForMs = 0 }: NewFailure
+  { nowMs, rememberMs, askedForMs = 0 }: ProviderFailure
 ): RememberedProvider {
   const { failures = 0, failed = [], answered = [] } = known ?? {};
   const pauseMs = backoffMs(failures, { baseMs: rememberMs, maxMs: Math.max(rememberMs, MAX_REMEMBER_MS) });
@@ -82,9 +82,9 @@ export class ProviderMemory {
     });
   }
 
-  failed(candidate: Candidate, failure: NewFailure): void {
+  failed(candidate: Candidate, failure: ProviderFailure): void {
     if (failure.rememberMs <= 0) return;
-    const { provider, until, failures, failed, answered } = afterFailure(
+    const { provider, until, failures, failed, answered } = restAfterFailure(
       candidate,
       this.#find(candidate.provider),
       failure

@@ -17,7 +17,7 @@ import {
 import type { ChoiceWatch, ModelChoice } from "../../turn/next-model.ts";
 import { isObject } from "../../util/json.ts";
 import { modelListErrors } from "./errors.ts";
-import { labelled, labelOf, withoutForeignParts } from "./foreign-parts.ts";
+import { labelled, modelLabelOf, withoutForeignParts } from "./foreign-parts.ts";
 import { begin, race, type Begun } from "./hedge.ts";
 import type { ListedModel } from "./model-names.ts";
 
@@ -81,7 +81,7 @@ export class TurnModel implements Pick<ModelChoice, "step">, ChoiceWatch {
 
   async #ask(listed: ListedModel, options: StreamCallOptions): Promise<Streamed> {
     const [first] = this.#init.models;
-    const label = labelOf(listed.name);
+    const label = modelLabelOf(listed.name);
     const reader = { label, providerId: listed.providerId, ownsUnlabelled: listed === first };
     const prompt = withoutEmpty(withoutForeignParts(options.prompt, reader));
     const streamed = await streamOf(this.#wrapped.get(listed) ?? listed.model, { ...options, prompt });

@@ -18,7 +18,7 @@ export interface FetchInput {
   url: string;
 }
 
-export interface TextOutput {
+export interface FetchedText {
   /** After redirects. */
   url: string;
   mediaType: string;
@@ -41,7 +41,7 @@ export interface MediaOutput {
   note?: string;
 }
 
-export type FetchOutput = { error: string } | TextOutput | MediaOutput;
+export type FetchOutput = { error: string } | FetchedText | MediaOutput;
 
 export interface FetchToolParts {
   readonly settings: FetchSettings;
@@ -94,7 +94,7 @@ async function showText(
   { settings, files }: FetchToolParts,
   url: URL,
   { mediaType, title, text, note }: ReadText
-): Promise<TextOutput> {
+): Promise<FetchedText> {
   const shown = { url: url.href, mediaType, ...(title && { title }), ...(note && { note }) };
   const { maxShownChars } = settings;
   if (text.length <= maxShownChars) return { ...shown, content: text };
