@@ -30,9 +30,10 @@ let browser: Browser;
 let origin: string;
 
 beforeAll(async () => {
-  // What Vitest says of itself (MODE, DEV …) would build a site for development.
-  const { PATH, HOME } = process.env;
-  execFileSync("npm", ["run", "docs"], { cwd: root, stdio: "pipe", env: { PATH, HOME, CI: "true" } });
+  // What Vitest says of itself would build a site for development.
+  const isOfVitest = /^(?:VITEST|NODE_ENV$|TEST$|MODE$|DEV$|PROD$|SSR$|BASE_URL$)/;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfVitest.test(name)));
+  execFileSync("npm", ["run", "docs"], { cwd: root, stdio: "pipe", env });
   server = createServer((request, response) => {
     const file = fileOf(new URL(request.url ?? "/", "http://localhost").pathname);
     response.statusCode = file === undefined ? 404 : 200;
