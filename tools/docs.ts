@@ -11,7 +11,8 @@ function installIfNeeded(): void {
   const lock = join(site, "package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs > statSync(lock).mtimeMs) return;
   console.error("Installing what the site is built with …");
-  run("npm", ["ci"]);
+  // Not `npm ci`: it wants a line in the lock file for each platform's build of a tool, also for those that a registry lacks.
+  run("npm", ["install", "--no-save"]);
 }
 
 function run(command: string, args: readonly string[]): void {
