@@ -2,6 +2,7 @@
 export { inspection, type InspectionMembers } from "../features/inspection/capability.ts";
 export type { AgentToolsMembers } from "../features/agent-tools/members.ts";
 export type { ApprovalMembers } from "../features/approvals/capability.ts";
+export type { BudgetMembers } from "../features/budgets/capability.ts";
 export type { FiberMembers } from "../features/fibers/members.ts";
 export type { McpMembers } from "../features/mcp/members.ts";
 export type { QueueMembers } from "../features/queue/members.ts";
