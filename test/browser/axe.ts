@@ -6,8 +6,25 @@ import type { Page } from "playwright-core";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/**
+ * What is judged is how the page looks at rest: between two colours nothing is legible. What never ends, such as a pulse, is not
+ * waited for.
+ */
+async function atRest(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    await frame();
+    await frame();
+    const ending = document
+      .getAnimations()
+      .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY);
+    await Promise.allSettled(ending.map(({ finished }) => finished));
+  });
+}
+
 /** Rule and element of each serious or critical issue. */
 export async function seriousIssues(page: Page): Promise<string[]> {
+  await atRest(page);
   await page.evaluate(source);
   const results = await page.evaluate<AxeResults>("axe.run()");
   if (results.passes.length === 0) throw new Error("axe-core looked at nothing.");

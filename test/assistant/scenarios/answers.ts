@@ -51,7 +51,7 @@ export const stops: Scenario = {
 /** Every status the page shows from here on. */
 async function statusesOf({ page }: Visitor): Promise<() => Promise<string[]>> {
   const seen = await page.evaluateHandle(() => {
-    const pill = document.querySelector("[role=status]")!;
+    const pill = document.querySelector("[role=status][data-status]")!;
     const statuses = [pill.getAttribute("data-status") ?? ""];
     const note = () => statuses.push(pill.getAttribute("data-status") ?? "");
     new MutationObserver(note).observe(pill, { attributeFilter: ["data-status"] });
