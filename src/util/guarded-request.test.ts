@@ -1,4 +1,4 @@
-// What no request may reach, whoever chose the address and however it is written, and what does not follow a redirect.
+// What no request may reach, by whatever address and in whatever spelling, and what does not follow a redirect.
 import { describe, expect, test } from "vitest";
 import { refusalOf, requestGuarded, type Fetch, type GuardedRequest, type RequestRules } from "./guarded-request.ts";
 

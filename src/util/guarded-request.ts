@@ -1,4 +1,4 @@
-// The one way out to an address that somebody else has chosen: a model, a client, a web page, another server. Each address is
+// The one way out to an address that the class has not chosen: a model, a client, a web page, another server. Each address is
 // checked before it is asked, those of redirects too, and what a caller sends for one origin is not sent to another. What is
 // inside of a network is `insideOf`'s to say; how much of an answer is read is the caller's.
 import { INSIDE_REASONS, insideOf, type Inside } from "./inside-address.ts";

@@ -12,16 +12,16 @@ const COMMANDS = {
   "/exit": "leaves, as Ctrl-C does"
 } as const;
 
-export type ChatCommand = keyof typeof COMMANDS;
+export type SlashCommandRow = keyof typeof COMMANDS;
 
 /** Undefined: a message. A message may begin with a slash, such as a path: only a single word is meant. */
-export function readSlashCommand(text: string): ChatCommand | { readonly unknown: string } | undefined {
+export function readSlashCommand(text: string): SlashCommandRow | { readonly unknown: string } | undefined {
   const word = text.trim();
   if (!/^\/[a-z]+$/i.test(word)) return undefined;
-  return isSlashCommand(word.toLowerCase()) ? (word.toLowerCase() as ChatCommand) : { unknown: word };
+  return isSlashCommand(word.toLowerCase()) ? (word.toLowerCase() as SlashCommandRow) : { unknown: word };
 }
 
-function isSlashCommand(word: string): word is ChatCommand {
+function isSlashCommand(word: string): word is SlashCommandRow {
   return Object.hasOwn(COMMANDS, word);
 }
 

@@ -79,7 +79,7 @@ export type NextModelDecision =
   /** All of them have failed: this one is asked after a pause. */
   | { readonly do: "again"; readonly model: string };
 
-/** Who is asked after a failure; undefined: nobody else can be, and the failure is that of the turn. */
+/** Who is asked after a failure; undefined: there is no other, and the failure is that of the turn. */
 export function decideNextModel({ attempts, failing, code, ...known }: FailedModelCall): NextModelDecision | undefined {
   const before = attempts.slice(0, -1);
   const lasting = new Set(before.flatMap(lastingFailureOf));

@@ -29,7 +29,7 @@ export const MEMORY_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-export interface ProviderFailure {
+export interface FailedProvider {
   readonly nowMs: number;
   /** After a first failure. Zero: it is not remembered. */
   readonly rememberMs: number;
@@ -41,7 +41,7 @@ export interface ProviderFailure {
 export function restAfterFailure(
   { name, provider }: Candidate,
   known: RememberedProvider | undefined,
-  { nowMs, rememberMs, askedForMs = 0 }: ProviderFailure
+  { nowMs, rememberMs, askedForMs = 0 }: FailedProvider
 ): RememberedProvider {
   const { failures = 0, failed = [], answered = [] } = known ?? {};
   const pauseMs = backoffMs(failures, { baseMs: rememberMs, maxMs: Math.max(rememberMs, MAX_REMEMBER_MS) });
@@ -82,7 +82,7 @@ export class ProviderMemory {
     });
   }
 
-  failed(candidate: Candidate, failure: ProviderFailure): void {
+  failed(candidate: Candidate, failure: FailedProvider): void {
     if (failure.rememberMs <= 0) return;
     const { provider, until, failures, failed, answered } = restAfterFailure(
       candidate,

@@ -110,7 +110,7 @@ export class TurnModel implements Pick<ModelChoice, "step">, ChoiceWatch {
     const winner = await race<Begun>({
       first: ask(first),
       second: () => {
-        // On disk before it is asked: a call that nobody knows of would be paid for and not counted.
+        // On disk before it is asked: a call without a record would be paid for and not counted.
         this.onAsked?.(second.name);
         return ask(second);
       },

@@ -10,7 +10,7 @@ import type { Fetch } from "../../util/guarded-request.ts";
 import type { WebSearch, WebSearchResult } from "./search/search.ts";
 import { markUntrusted } from "./untrusted.ts";
 
-export const MAX_SEARCH_RESULTS = 10;
+export const MAX_WEB_RESULTS = 10;
 const DEFAULT_RESULTS = 5;
 const MAX_QUERY_CHARS = 400;
 const MAX_TITLE_CHARS = 200;
@@ -49,7 +49,7 @@ export function searchTool(parts: SearchToolParts): Tool<SearchInput, SearchOutp
       count: {
         type: "integer",
         minimum: 1,
-        maximum: MAX_SEARCH_RESULTS,
+        maximum: MAX_WEB_RESULTS,
         isOptional: true,
         description: `Number of results; ${DEFAULT_RESULTS} by default`
       }

@@ -1,4 +1,4 @@
-// A message, whoever wrote it. It is rendered again only when something of it changed.
+// A message of either side. It is rendered again only when something of it changed.
 import { memo, type ReactNode } from "react";
 import type { UIMessage } from "ai";
 import { AssistantMessage } from "./assistant-message.tsx";
