@@ -51,7 +51,10 @@ test("a large payment waits for another person: neither the asker nor a stranger
     const refused = await decide(user);
     expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining(reason)]);
   }
-  expect(await hasPaid(agent)).toBe(false);
+  const input = { amount: 900, payee: "Grace" };
+  const changed = await host.fetch(request(`approvals/${id}`, "grace@example.com", { ...DECISION, input }));
+  expect([changed.status, await changed.text()]).toEqual([409, expect.stringContaining("as it was asked for")]);
+  expect(await text(agent)).not.toContain('"paid"');
   await host.restart();
   expect((await decide("grace@example.com")).status).toBe(200);
   await host.advance(10_000);

@@ -56,7 +56,15 @@ export default class Assistant extends Think<Cloudflare.Env> {
     return personBehind(caller);
   }
 
-  override authorizeApproval({ by }: ApprovalAuthorizationContext): ActionAuthorizationDecision {
+  override authorizeApproval({
+    by,
+    executionId,
+    descriptor
+  }: ApprovalAuthorizationContext): ActionAuthorizationDecision {
+    const [asked] = this.pendingApprovals(executionId);
+    // Who may approve with another amount or payee would ask and approve alone.
+    if (asked && JSON.stringify(asked.descriptor.input) !== JSON.stringify(descriptor.input))
+      return { allowed: false, reason: "A payment is approved as it was asked for. Reject it to have it changed." };
     if (by === null) return { allowed: false, reason: "Log in to decide." };
     if (by === this.name) return { allowed: false, reason: "Another person has to decide over your own payment." };
     return isApprover(by, this.env) || this.#isDeveloped || { allowed: false, reason: "APPROVERS does not name you." };
