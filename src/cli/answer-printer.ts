@@ -6,21 +6,20 @@ import { printable, toolCard } from "./message-text.ts";
 
 const SETTLED: ReadonlySet<ToolPart["state"]> = new Set(["output-available", "output-error", "output-denied"]);
 
-/** Text in a colour, or as it is. */
-export type Paint = (format: "dim" | "green" | "yellow", text: string) => string;
-const plain: Paint = (_format, text) => text;
+/** The call has an outcome. */
+export function isSettledCall({ state }: ToolPart): boolean {
+  return SETTLED.has(state);
+}
 
 export class AnswerPrinter {
   readonly #write: (text: string) => void;
-  readonly #paint: Paint;
   /** Printed text by message and part. */
   readonly #texts = new Map<string, string>();
   readonly #calls = new Set<string>();
   #isLineOpen = false;
 
-  constructor(write: (text: string) => void, paint: Paint = plain) {
+  constructor(write: (text: string) => void) {
     this.#write = write;
-    this.#paint = paint;
   }
 
   /** These were there before. */
@@ -28,7 +27,7 @@ export class AnswerPrinter {
     for (const message of messages) {
       for (const [index, part] of message.parts.entries()) {
         if (part.type === "text") this.#texts.set(`${message.id} ${index}`, part.text);
-        if (isToolPart(part) && SETTLED.has(part.state)) this.#calls.add(part.toolCallId);
+        if (isToolPart(part) && isSettledCall(part)) this.#calls.add(part.toolCallId);
       }
     }
   }
@@ -38,7 +37,7 @@ export class AnswerPrinter {
       if (message.role !== "assistant") continue;
       for (const [index, part] of message.parts.entries()) {
         if (part.type === "text") this.#text(`${message.id} ${index}`, part.text);
-        else if (isToolPart(part) && SETTLED.has(part.state)) this.#card(part);
+        else if (isToolPart(part) && isSettledCall(part)) this.#card(part);
       }
     }
   }
@@ -65,6 +64,6 @@ export class AnswerPrinter {
     if (this.#calls.has(part.toolCallId)) return;
     this.#calls.add(part.toolCallId);
     this.endLine();
-    this.#write(`${this.#paint("dim", toolCard(part))}\n`);
+    this.#write(`${toolCard(part)}\n`);
   }
 }

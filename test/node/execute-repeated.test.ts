@@ -7,7 +7,7 @@ import type { Connector } from "../../src/features/execute/index.ts";
 import { createTestHost, createTestLoader, planModel } from "../../src/testing/index.ts";
 import type { ThinkClient } from "../../src/client/index.ts";
 import { listOrDecide } from "../../src/cli/commands/approve.ts";
-import { converse } from "../../src/cli/commands/chat.ts";
+import { converse } from "../../src/cli/chat/converse.ts";
 import { Network } from "./client-kit.ts";
 import { Coder, scene, say, open, coder, type Host } from "./execute-kit.ts";
 import { RECOVERED_MS } from "../kit/time.ts";

@@ -4,7 +4,8 @@ import { PassThrough } from "node:stream";
 import { tool } from "ai";
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { converse } from "../../src/cli/commands/chat.ts";
+import { Screen } from "../process/framework/screen.ts";
+import { converse } from "../../src/cli/chat/converse.ts";
 import { createGate, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import { statusOf } from "./client-kit.ts";
 import { later, open, ready, stored } from "./client-subject.ts";
@@ -78,24 +79,24 @@ test("a client that comes later is shown it too, before the first word and behin
 test("in the terminal the silence is one line with how to stop it, and Ctrl-C does", async () => {
   const { host, network } = open(reply(text("Half "), stall()));
   const [input, output] = [new PassThrough(), new PassThrough({ encoding: "utf8" })];
-  let screen = "";
-  output.on("data", (piece: string) => (screen += piece));
+  const screen = new Screen();
+  output.on("data", (piece: string) => screen.write(piece));
   const client = await ready(network);
   const left = converse(client, { input, output, hasColors: false }, { title: "subject a", history: 0 });
-  await vi.waitFor(() => expect(screen).toContain("> "));
+  await vi.waitFor(() => expect(screen.text).toContain(">"));
   input.write("Hi\r");
   await vi.waitFor(async () => {
     await network.settle();
-    expect(screen).toContain("Half ");
+    expect(screen.text).toContain("\nHalf");
   });
   const time = new Date(host.now).toTimeString().slice(0, 8);
   await host.advance(MINUTE - 1);
   await network.settle();
-  expect(screen).not.toContain("said nothing");
+  expect(screen.text).not.toContain("said nothing");
   await host.advance(5 * MINUTE);
   await network.settle();
   const line = `\nThe model has said nothing since ${time}; it may still be thinking. Ctrl-C stops the answer.\n`;
-  expect(screen.split(line)).toHaveLength(2);
+  expect(screen.text.split(line)).toHaveLength(2);
   // Ctrl-C: first for the answer, then to leave.
   input.write("\u0003");
   await vi.waitFor(async () => {

@@ -1,22 +1,19 @@
 // `everthink chat`: a conversation in the terminal. The agent keeps the turn: leaving, a lost connection or a crash of the
 // server interrupt the view only, and the next `chat` shows the rest.
-import { createInterface, type Interface } from "node:readline/promises";
-import { styleText } from "node:util";
-import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
-import { showTitle } from "../../features/messengers/approval-input.ts";
-import { errorMessage } from "../../util/errors.ts";
-import { isObject } from "../../util/json.ts";
+import type { ThinkClient } from "../../client/index.ts";
 import { questionId } from "../question-id.ts";
-import { AnswerPrinter, type Paint } from "../answer-printer.ts";
-import { CommandError, type CliContext, type CliTerminal } from "../cli-context.ts";
+import { AnswerPrinter } from "../answer-printer.ts";
+import { converse } from "../chat/converse.ts";
+import { question } from "../chat/question.ts";
+import { modelLabel } from "../chat/model-label.ts";
+import { CommandError, type CliContext } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
-import { messageText, printable, wholeJson } from "../message-text.ts";
+import { printable } from "../message-text.ts";
 import { withProgress } from "../progress.ts";
 import { sayPauses } from "../pause-notice.ts";
 import { connectionWords, shellWord, targetUrl } from "../target.ts";
-import { decided, isBusy, settled } from "../turn-end.ts";
-import { helpText, lastQuestion, modelLabel, readSlashCommand, unknownText } from "./chat-commands.ts";
+import { settled } from "../turn-end.ts";
 
 const DEFAULT_HISTORY = 4;
 const PARKED = 2;
@@ -40,6 +37,7 @@ export async function runChat(parsed: ParsedArguments, context: CliContext): Pro
       return await converse(client, terminal, {
         title: `${agent} ${instance}`,
         history,
+        signal: context.signal,
         model: () => modelLabel(targetUrl(target), target.query)
       });
     const decideWith = (id: string) =>
@@ -84,157 +82,6 @@ async function sendOnce(
   }
   if (pendingApprovals.length > 0) return PARKED;
   return outcome === "completed" ? 0 : 1;
-}
-
-type ChatClient = Pick<
-  ThinkClient,
-  "getSnapshot" | "subscribe" | "send" | "stop" | "approve" | "reject" | "clear" | "edit"
->;
-
-export interface Talk {
-  readonly title: string;
-  readonly history: number;
-  /** Which model answers, as far as the server says. */
-  model?(): Promise<string | undefined>;
-}
-
-/** Until the user leaves. */
-export async function converse(
-  client: ChatClient,
-  { input, output, hasColors }: CliTerminal,
-  talk: Talk
-): Promise<number> {
-  const { title, history } = talk;
-  const paint: Paint = (format, text) => (hasColors ? styleText(format, text, { validateStream: false }) : text);
-  // Through readline: Ctrl-C is then a key, which stops the answer and not the command.
-  const lines = createInterface({ input, output, terminal: true });
-  const write = (text: string) => void output.write(text);
-  const printer = new AnswerPrinter(write, paint);
-  const terminal: Conversation = { write, lines, printer, paint };
-  const { messages } = client.getSnapshot();
-  write(`${paint("dim", printable(`${title} (Ctrl-C leaves, /help lists commands)`))}\n`);
-  for (const message of messages.slice(messages.length - Math.min(history, messages.length))) {
-    write(`${messageText(message)}\n`);
-  }
-  printer.skip(messages);
-  const leave = client.subscribe(() => printer.show(client.getSnapshot().messages));
-  const leaveSilence = sayPauses(client, (line) => {
-    printer.endLine();
-    write(`${paint("dim", line)}\n`);
-  });
-  const stopOrLeave = () => (isBusy(client) ? void client.stop() : lines.close());
-  lines.on("SIGINT", stopOrLeave);
-  try {
-    if (isBusy(client)) await follow(client, terminal);
-    else await decide(client, terminal);
-    await talkOn(client, terminal, talk);
-    return 0;
-  } finally {
-    leave();
-    leaveSilence();
-    lines.close();
-  }
-}
-
-/** What is typed, until the user leaves. */
-async function talkOn(client: ChatClient, terminal: Conversation, talk: Talk): Promise<void> {
-  /** The question that the next message takes the place of. */
-  let undone: string | undefined;
-  for (;;) {
-    const text = await ask(terminal.lines, terminal.paint("green", "> "));
-    if (text === undefined) return;
-    if (text.trim() === "") continue;
-    const command = readSlashCommand(text);
-    if (command === "/exit") return;
-    if (command === "/undo") undone = takeBack(client, terminal);
-    else if (command !== undefined) await runSlashCommand(command, { client, terminal, talk });
-    else {
-      await (undone === undefined ? client.send(text) : client.edit(undone, text));
-      undone = undefined;
-      await follow(client, terminal);
-    }
-  }
-}
-
-interface Talking {
-  readonly client: ChatClient;
-  readonly terminal: Conversation;
-  readonly talk: Talk;
-}
-
-function takeBack(client: ChatClient, { write, paint }: Conversation): string | undefined {
-  const last = lastQuestion(client.getSnapshot().messages);
-  const said =
-    last === undefined ? "There is no question yet." : `Taken back: ${last.text}\nType what you want instead.`;
-  write(`${paint("dim", printable(said))}\n`);
-  return last?.id;
-}
-
-async function runSlashCommand(
-  command: Exclude<ReturnType<typeof readSlashCommand>, undefined | "/undo" | "/exit">,
-  { client, terminal, talk }: Talking
-): Promise<void> {
-  const say = (text: string) => terminal.write(`${terminal.paint("dim", text)}\n`);
-  if (typeof command === "object") return say(unknownText(command.unknown));
-  if (command === "/help") return say(helpText());
-  if (command === "/model") return say((await talk.model?.()) ?? "The server does not say which model answers.");
-  if (command === "/approve") {
-    if (client.getSnapshot().pendingApprovals.length === 0) say("Nothing waits for your approval.");
-    return decide(client, terminal);
-  }
-  const answer = await ask(terminal.lines, terminal.paint("yellow", "Delete what was said? [y/N] "));
-  if (!/^y(es)?$/i.test(answer?.trim() ?? "")) return;
-  await client.clear();
-  say("A new conversation.");
-}
-
-interface Conversation {
-  write(text: string): void;
-  readonly lines: Interface;
-  readonly printer: AnswerPrinter;
-  readonly paint: Paint;
-}
-
-/** To the end of the answer, with the questions it has. */
-async function follow(client: ChatClient, terminal: Conversation): Promise<void> {
-  await settled(client);
-  terminal.printer.show(client.getSnapshot().messages);
-  terminal.printer.endLine();
-  const { error } = client.getSnapshot();
-  if (error !== undefined) terminal.write(printable(`The turn failed: ${error}\n`));
-  await decide(client, terminal);
-}
-
-async function decide(client: ChatClient, terminal: Conversation): Promise<void> {
-  for (const waiting of client.getSnapshot().pendingApprovals) {
-    terminal.write(`${question(waiting)}\n`);
-    const answer = await ask(terminal.lines, terminal.paint("yellow", "Approve? [y/N] "));
-    if (answer === undefined) return;
-    const isApproved = /^y(es)?$/i.test(answer.trim());
-    const decision = () => (isApproved ? client.approve(waiting) : client.reject(waiting));
-    await decided(client, decision).catch((error: unknown) => {
-      terminal.write(printable(`It was not decided: ${errorMessage(error)}\n`));
-    });
-    await follow(client, terminal);
-    return;
-  }
-}
-
-/** Of code that waits, the call inside of it. */
-function question({ toolName, input, descriptor, mayHaveRun }: WaitingApproval): string {
-  const said: Record<string, unknown> = isObject(descriptor) ? descriptor : {};
-  const { action = toolName, summary = "" } = said;
-  const given = typeof summary === "string" && summary !== "" ? `│ ${showTitle(summary)}\n` : "";
-  const end = mayHaveRun
-    ? "was begun before, and may have run: approve it only if it did not"
-    : "waits for your approval";
-  return printable(`┌ ${String(action)} ${wholeJson(said["input"] ?? input)}\n${given}└ ${end}`);
-}
-
-/** Undefined when the terminal is gone. */
-async function ask(lines: Interface, prompt: string): Promise<string | undefined> {
-  const closed = new Promise<undefined>((end) => lines.once("close", () => end(undefined)));
-  return Promise.race([lines.question(prompt).catch(() => undefined), closed]);
 }
 
 async function readAll(stream: NodeJS.ReadStream): Promise<string> {

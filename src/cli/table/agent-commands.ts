@@ -10,8 +10,8 @@ const chat: CommandDefinition = {
   name: "chat",
   summary: "talks to an agent in the terminal",
   description: [
-    "Talks to an agent: text as it streams, tool calls as cards, approvals as questions. Ctrl-C stops the answer, and at " +
-      "the prompt leaves; the conversation stays with the agent.",
+    "Talks to an agent: Markdown as it streams, tool calls as cards, approvals as questions. Enter steers an answer that " +
+      "runs, Alt+Enter is for after it, Ctrl-C stops it, and else leaves; the conversation stays with the agent.",
     "Without a terminal it sends one message (--message, or standard input), prints the answer and ends."
   ],
   examples: [

@@ -62,7 +62,7 @@ test("an answer streams, a call is a card, an approval is a question, and Ctrl-C
   const user = chat("ada");
   await user.sees("\n> ");
   user.types(`Pay 40 to Ada${ENTER}`);
-  await user.sees(/I prepare$/);
+  await user.sees(/I prepare\n[^\n]*\n>$/);
   await user.sees("is settled.\n> ");
   user.types(`Pay 400 to Grace${ENTER}`);
   await user.sees("Approve? [y/N] ");
@@ -72,7 +72,7 @@ test("an answer streams, a call is a card, an approval is a question, and Ctrl-C
   user.types(`Pay 500 to Eve${ENTER}`);
   await user.sees("Approve? [y/N] ");
   user.types(ENTER);
-  await user.sees("\n> ");
+  await user.sees(/not approved\n(?!Enter steers).+\n>$/);
   user.types(CONTROL_C);
   expect(await user.ended).toBe(0);
   expect(user.screen.text.split("\n")).toEqual([
@@ -100,7 +100,7 @@ test("an answer streams, a call is a card, an approval is a question, and Ctrl-C
     '┌ pay {"amount":500,"payee":"Eve"}',
     "└ not approved",
     expect.any(String),
-    ">"
+    ""
   ]);
 });
 
@@ -125,7 +125,7 @@ test("Ctrl-C during an answer stops it, and the conversation goes on", async () 
   const user = chat("eve");
   await user.sees("\n> ");
   user.types(`Pay 40 to Ada${ENTER}`);
-  await user.sees(/I prepare$/);
+  await user.sees(/I prepare\n[^\n]*\n>$/);
   user.types(CONTROL_C);
   await user.sees("\n> ");
   expect(user.screen.text).not.toContain("settled");
