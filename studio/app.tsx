@@ -10,12 +10,24 @@ import type {
   TurnWhy
 } from "../src/features/inspection/index.ts";
 import { Agents } from "./agents.tsx";
+import { CostsPage } from "./costs.tsx";
 import { clock, dateTime, duration, printable, turnMarkdown } from "./format.ts";
 import { Header } from "./header.tsx";
 import { Inbox } from "./inbox.tsx";
-import { Badge, Boundary, Empty, Loading, Text, useView, VirtualList, type Loaded } from "./parts.tsx";
+import {
+  Badge,
+  Boundary,
+  Empty,
+  Loading,
+  Scopes,
+  Text,
+  useView,
+  VirtualList,
+  type Loaded,
+  type Scope
+} from "./parts.tsx";
 import { focusCard, ProjectInbox, useProjectInbox, type ProjectInboxState } from "./project-inbox.tsx";
-import { readRoute, routeHash, VIEWS, type Route } from "./route.ts";
+import { readRoute, routeHash, VIEWS, type Route, type ViewName } from "./route.ts";
 import { agentSource, type StudioConfig, type ViewSource } from "./source.ts";
 import { State } from "./state.tsx";
 import { Timeline, TurnFacts, TurnTrouble } from "./timeline.tsx";
@@ -50,7 +62,7 @@ export function App({ config, start }: { config: StudioConfig; start: string }) 
       )}
       <main>
         <div className="view" id="view" role="tabpanel" aria-labelledby={`tab-${route.view}`}>
-          {error && !agent && route.view !== "agents" && !(route.view === "inbox" && config.hasInbox) ? (
+          {error && !agent && !isOfProject(route.view, config) ? (
             <Empty title="Nothing to show">{error}</Empty>
           ) : (
             <Boundary of={`${source.isFile} ${source.address} ${route.view} ${selected}`}>
@@ -66,6 +78,11 @@ export function App({ config, start }: { config: StudioConfig; start: string }) 
       </main>
     </div>
   );
+}
+
+/** Whether a view has something to show when the agent does not answer. */
+function isOfProject(view: ViewName, { hasInbox }: StudioConfig): boolean {
+  return view === "agents" || view === "costs" || (view === "inbox" && hasInbox);
 }
 
 /** `start`: for an address of the page that names no agent. */
@@ -160,7 +177,7 @@ function useTurns(source: ViewSource, version: unknown): Turns {
 
 const TYPED_INTO = "textarea, select, input:not([type=checkbox], [type=file])";
 
-/** 1 to 5: views. j and k: next and previous turn. */
+/** 1 to 6: views. j and k: next and previous turn. */
 function useKeys({
   route,
   go,
@@ -278,6 +295,8 @@ function Content(props: ContentProps) {
           )}
         </View>
       );
+    case "costs":
+      return <CostsPage config={config} route={route} go={go} source={source} version={version} />;
     case "agents":
       return (
         <div className="content">
@@ -299,25 +318,13 @@ function InboxScopes({
 }: {
   isProject: boolean;
   address: string;
-  children: (scope: "project" | "agent") => ReactNode;
+  children: (scope: Scope) => ReactNode;
 }) {
-  const [chosen, setChosen] = useState<"project" | "agent">("project");
+  const [chosen, setChosen] = useState<Scope>("project");
   const scope = isProject ? chosen : "agent";
-  const scopes = [
-    { name: "project", label: "All agents" },
-    { name: "agent", label: address === "" ? "This agent" : `Only ${printable(address)}` }
-  ] as const;
   return (
     <div className="content">
-      {isProject && (
-        <p className="filters scopes" role="group" aria-label="Whose questions">
-          {scopes.map(({ name, label }) => (
-            <button key={name} aria-pressed={name === scope} onClick={() => setChosen(name)}>
-              {label}
-            </button>
-          ))}
-        </p>
-      )}
+      {isProject && <Scopes label="Whose questions" chosen={scope} onChoose={setChosen} address={address} />}
       {children(scope)}
     </div>
   );

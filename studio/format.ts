@@ -72,6 +72,16 @@ export function printable(text: string): string {
   });
 }
 
+/** An address of an agent as its name was written. */
+export function readableAddress(at: string): string {
+  try {
+    return decodeURIComponent(at);
+  } catch {
+    // Not written by us.
+    return at;
+  }
+}
+
 /** Who decided. What only a client claimed is shown as that. */
 export function deciderName(by: string | null): string {
   const [, claimed] = /^unverified:(.*)$/s.exec(by ?? "") ?? [];

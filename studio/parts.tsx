@@ -48,6 +48,41 @@ export function Badge({ kind, children }: { kind: string; children: ReactNode })
   return <span className={`badge badge-${kind}`}>{children}</span>;
 }
 
+export function Fact({ name, value, title }: { name: string; value: string; title?: string }) {
+  return (
+    <span className="fact" title={title}>
+      <small>{name}</small>
+      {value}
+    </span>
+  );
+}
+
+/** All agents of the project, or the one whose instance is open. */
+export type Scope = "project" | "agent";
+
+interface ScopesProps {
+  readonly label: string;
+  readonly chosen: Scope;
+  readonly onChoose: (scope: Scope) => void;
+  readonly address: string;
+}
+
+export function Scopes({ label, chosen, onChoose, address }: ScopesProps) {
+  const scopes = [
+    { name: "project", text: "All agents" },
+    { name: "agent", text: address === "" ? "This agent" : `Only ${printable(address)}` }
+  ] as const;
+  return (
+    <p className="filters scopes" role="group" aria-label={label}>
+      {scopes.map(({ name, text }) => (
+        <button key={name} aria-pressed={name === chosen} onClick={() => onChoose(name)}>
+          {text}
+        </button>
+      ))}
+    </p>
+  );
+}
+
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="empty">

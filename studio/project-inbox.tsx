@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { DecidedApproval, InboxEntry, InboxView } from "../src/features/inspection/index.ts";
 import type { ProjectInboxView } from "../src/framework/studio/project-inbox.ts";
-import { deciderName, printable } from "./format.ts";
+import { deciderName, printable, readableAddress } from "./format.ts";
 import { DeciderName, questionKey, useDeciderName } from "./inbox.tsx";
 import { InboxCard, type Decision } from "./inbox-card.tsx";
 import { Empty, Loading } from "./parts.tsx";
@@ -174,19 +174,10 @@ function AgentLink({ at, onOpen }: { at: string; onOpen: (at: string) => void })
   return (
     <p className="card-agent">
       <button className="link mono" title="Its timeline" onClick={() => onOpen(at)}>
-        {printable(readable(at))}
+        {printable(readableAddress(at))}
       </button>
     </p>
   );
-}
-
-function readable(at: string): string {
-  try {
-    return decodeURIComponent(at);
-  } catch {
-    // Not written by us.
-    return at;
-  }
 }
 
 /** What cannot be shown here, and why. */
@@ -197,7 +188,7 @@ function Rest({ view: { agents, more, unread }, onOpen }: { view: ProjectInboxVi
       {silent.map(({ at, error }) => (
         <p key={at} className="error">
           <button className="link mono" onClick={() => onOpen(at)}>
-            {printable(readable(at))}
+            {printable(readableAddress(at))}
           </button>{" "}
           may wait. {error}
         </p>

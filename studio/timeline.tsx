@@ -10,7 +10,7 @@ import type {
   TurnTimeline
 } from "../src/features/inspection/index.ts";
 import { bytes, clock, dateTime, deciderName, duration, money, printable, spent, tokens } from "./format.ts";
-import { Badge, Text } from "./parts.tsx";
+import { Badge, Fact, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
 interface Scale {
@@ -369,14 +369,5 @@ export function TurnFacts({ turn }: { turn: TurnTimeline }) {
       <Fact name="written" value={written ?? "records are gone"} />
       <Fact name="from" value={turn.trigger ?? "–"} />
     </div>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <span className="fact">
-      <small>{name}</small>
-      {value}
-    </span>
   );
 }

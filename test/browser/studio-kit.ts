@@ -23,8 +23,7 @@ import {
   type RecordedCall,
   type TestHost
 } from "everthink/testing";
-
-export const KEY = "a-key-of-the-operator-0123";
+import { KEY } from "./studio-stage.ts";
 
 export const HOSTILE = `<img src=x onerror=alert(1)><script>alert(2)</script>\u001b[31mred `;
 /** More than 5 MB. */

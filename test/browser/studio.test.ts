@@ -1,26 +1,18 @@
 // Studio on a conversation with a history: killed twice, an approval, a compaction, a child. Every view is driven in a real
 // browser, against the built page and the real command; the agent runs in this process, so that its clock and its deaths
 // are exact.
-import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import { text as textOf } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { launchBrowser } from "./browser.ts";
 import { namelessControls } from "../assistant/accessible-names.ts";
-import { conversationWithHistory, HOSTILE, KEY, longConversation, type StudioHost } from "./studio-kit.ts";
-
-const cli = fileURLToPath(new URL("../../dist/serve/cli.js", import.meta.url));
-const shots = process.env["EVERTHINK_SCREENSHOTS"];
+import { conversationWithHistory, HOSTILE, longConversation, type StudioHost } from "./studio-kit.ts";
+import { KEY, openStage, shot as shotOf, type RunningCommand, type StudioStage } from "./studio-stage.ts";
 
 let host: StudioHost;
-let app: Server;
-let studio: { readonly url: string; readonly child: ChildProcess };
+let stage: StudioStage;
+let studio: RunningCommand;
 let browser: Browser;
 let page: Page;
 const failures: string[] = [];
@@ -29,45 +21,19 @@ beforeAll(async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
   [host, browser] = await Promise.all([conversationWithHistory(), launchBrowser()]);
-  app = createServer((request, response) => {
-    void (async () => {
-      const isPost = request.method === "POST";
-      const body = isPost ? await textOf(request) : undefined;
-      const headers = { Authorization: request.headers.authorization ?? "", "Content-Type": "application/json" };
-      const init = { method: request.method ?? "GET", headers, ...(body !== undefined && { body }) };
-      const answer = await host.fetch(`http://localhost${request.url}`, init);
-      response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
-      if (isPost) await host.advance(1000);
-    })();
-  }).listen(0, "127.0.0.1");
-  await once(app, "listening");
-  studio = await openStudio("--write");
+  stage = await openStage(host);
+  studio = await stage.open("--write");
   page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
   page.on("pageerror", (error) => failures.push(String(error)));
   page.on("dialog", (dialog) => failures.push(`dialog: ${dialog.message()}`));
 });
 
 afterAll(async () => {
-  studio?.child.kill("SIGTERM");
-  if (studio) await once(studio.child, "exit");
   await browser?.close();
-  app?.closeAllConnections();
-  app?.close();
+  await stage?.close();
 });
 
-async function openStudio(...options: string[]): Promise<typeof studio> {
-  const { port } = app.address() as AddressInfo;
-  const args = [cli, "studio", "Subject", "a", "--url", `http://127.0.0.1:${port}`, "--port", "0", ...options];
-  const child = spawn(process.execPath, args, { env: { ...process.env, EVERTHINK_INSPECTION_KEY: KEY } });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return { url: /http:\S+/.exec(String(line))?.[0] ?? "", child };
-}
-
-async function shot(name: string, of = page): Promise<void> {
-  if (shots === undefined) return;
-  mkdirSync(shots, { recursive: true });
-  await of.screenshot({ path: join(shots, `studio-${name}.png`) });
-}
+const shot = (name: string, of = page) => shotOf(name, of);
 
 const rows = () => page.locator(".timeline .row-head");
 
@@ -156,9 +122,9 @@ test("j goes to the last turn and keeps it in sight; arrow keys go through the v
 
 const KEYS_OF_TABS: readonly (readonly [string, string])[] = [
   ["ArrowRight", "Inbox"],
-  ["End", "Agents"],
+  ["End", "Costs"],
   ["ArrowRight", "Timeline"],
-  ["ArrowLeft", "Agents"],
+  ["ArrowLeft", "Costs"],
   ["Home", "Timeline"]
 ];
 
@@ -186,8 +152,9 @@ test("on a phone nothing is wider than the screen, how attempts ended is said, a
   await phone.goto(studio.url);
   await phone.getByRole("button", { name: /Count to three/ }).click();
   await phone.locator(".row-note:visible", { hasText: "process died" }).first().waitFor();
-  for (const view of ["Timeline", "Why", "Inbox", "State", "Agents"]) {
+  for (const view of ["Timeline", "Why", "Inbox", "State", "Agents", "Costs"]) {
     await phone.getByRole("tab", { name: view }).click();
+    await phone.getByRole("tab", { name: view, selected: true }).waitFor();
     await phone.locator(".content h3").first().waitFor();
     await shot(`phone-${view.toLowerCase()}`, phone);
     const width = await phone.evaluate(() => {
@@ -291,7 +258,7 @@ test("the inbox asks in words, and approving runs the action once", async () => 
 });
 
 test("without --write the server passes on nothing that changes, and no path leads out of its folder", async () => {
-  const readonly = await openStudio();
+  const readonly = await stage.open();
   const post = {
     method: "POST",
     headers: { "X-Everthink-Studio": "1", "Content-Type": "application/json" },
@@ -374,7 +341,8 @@ test("10,000 messages and 500 turns: less than a second of script, bounded memor
   await session.send("HeapProfiler.collectGarbage");
   const { metrics } = await session.send("Performance.getMetrics");
   const metric = (name: string) => metrics.find((one) => one.name === name)?.value ?? Infinity;
-  if (shots !== undefined) console.info({ script: metric("ScriptDuration"), heap: metric("JSHeapUsedSize") });
+  if (process.env["EVERTHINK_SCREENSHOTS"] !== undefined)
+    console.info({ script: metric("ScriptDuration"), heap: metric("JSHeapUsedSize") });
   expect(metric("ScriptDuration")).toBeLessThan(1);
   expect(metric("JSHeapUsedSize")).toBeLessThan(40 * 1024 * 1024);
   expect(await tab.locator(".turn").count()).toBeLessThan(40);

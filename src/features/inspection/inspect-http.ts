@@ -9,7 +9,7 @@ import { readCount } from "../../util/counts.ts";
 import { decodePercent } from "../../util/decode-percent.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
-import type { CostReport } from "../budgets/report.ts";
+import type { CostsView } from "./costs-view.ts";
 import type {
   AgentView,
   ConversationsView,
@@ -50,8 +50,8 @@ export interface InspectionSource {
   waitingInput(id: string, from: number): ShownText | undefined;
   state(): Promise<StateView>;
   file(path: string): Promise<FileView | undefined>;
-  /** What the agent's tree has spent under its budgets. */
-  costs(): Promise<CostReport>;
+  /** What the agent's tree has spent under its budgets, and its turns without limits. */
+  costs(): Promise<CostsView>;
   /** A sentence when it was refused. */
   decide(id: string, decision: Decision): Promise<{ readonly refused?: string }>;
   tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined>;

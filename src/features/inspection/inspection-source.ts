@@ -1,6 +1,7 @@
 // The views of the inspection API, gathered from the agent. Loaded with the first request for one. Only `decide` writes;
 // `tryTurn` calls a model and nothing else.
 import type { ToolSet, UIMessage } from "ai";
+import { inspectCosts, type CostsView } from "./costs-view.ts";
 import { policyDecisions, purposeOf } from "./decisions.ts";
 import { historyWindow } from "./history-window.ts";
 import type { CallPart, InspectionSource } from "./inspect-http.ts";
@@ -36,7 +37,6 @@ import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
 import type { ChatServices, TurnPreview } from "../../feature/services.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import type { BudgetMembers } from "../budgets/capability.ts";
-import type { CostReport } from "../budgets/report.ts";
 import type { InspectionMembers } from "./capability.ts";
 import { approvals } from "../approvals/capability.ts";
 
@@ -167,8 +167,8 @@ export class ThinkInspection implements InspectionSource {
     return isRefused ? { refused: String(outcome["error"]) } : {};
   }
 
-  costs(): Promise<CostReport> {
-    return this.#agent.getCosts();
+  costs(): Promise<CostsView> {
+    return inspectCosts(this.#services);
   }
 
   async tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined> {
