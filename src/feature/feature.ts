@@ -5,6 +5,7 @@
 // A feature joins in one of two ways: its capability stands in the list of the class, or a value of the class, such as an
 // action of `getActions()`, carries the factory under `FEATURE`. Only a class that has such values imports that code.
 import type { LanguageModel, ToolSet, UIMessage, UIMessageChunk } from "ai";
+import type { ModelOrList } from "./settings.ts";
 import type {
   CallMeter,
   ChunkEvent,
@@ -263,14 +264,16 @@ export interface TurnPart {
    * change. Never throws.
    */
   configure?(context: TurnContext, config: TurnConfig, maxSteps: number): Promise<TurnConfig>;
-  /** The model that it is to ask, in place of `getModel()`. `beforeTurn` may say otherwise. */
-  readonly model?: LanguageModel;
+  /** The model that it is to ask, given what `getModel()` returns. `beforeTurn` may say otherwise. */
+  chooseModel?(own: () => ModelOrList): ModelOrList;
   /** Steps that were asked for with the turn. `beforeTurn` may say otherwise; a channel and the class may not. */
   readonly maxSteps?: number;
   /** The model that was asked for with the turn, by a name that `beforeTurn` knows. */
   readonly modelHint?: string;
   /** The turn is assembled, `beforeTurn` included. A grant is recorded and holds for later attempts. */
   begin?(context: TurnContext, assembled: AssembledParts): MaybePromise<BegunTurn | void>;
+  /** The model of a step for which the class's `beforeStep` returned one: that, or what is asked in its place. */
+  stepModel?(model: LanguageModel): LanguageModel;
   /** Before each step, after the class's `beforeStep`: its settings win, those of later features over earlier ones. */
   beforeStep?(event: StepStart): MaybePromise<StepSettings | undefined>;
   /** A further condition to end the turn after a step. */

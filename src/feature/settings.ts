@@ -5,12 +5,25 @@ import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { ActionAuthorizationDecision } from "./approval-contract.ts";
 import type { ToolCallContext, ToolCallDecision, ToolCallResultContext, TurnContext } from "./hooks.ts";
 
+/** One model, or several in the order in which they are asked. */
+export type ModelOrList = LanguageModel | readonly LanguageModel[];
+
+/** The model of a class as far as one is enough: the first of a list. */
+export function firstModel(given: ModelOrList): LanguageModel {
+  // An empty list is refused where a model is looked for, as anything else that is none.
+  return isModelList(given) ? (given[0] as LanguageModel) : given;
+}
+
+export function isModelList(given: ModelOrList): given is readonly LanguageModel[] {
+  return Array.isArray(given);
+}
+
 export interface CoreSettings {
   readonly maxTurnTokens: number;
   readonly hydrationByteBudget: number;
   readonly contextOverflow: ContextOverflowOptions | undefined;
   getTools(): ToolSet;
-  getModel(): LanguageModel;
+  getModel(): ModelOrList;
   resolveModel(id: string): LanguageModel | undefined;
   beforeToolCall(context: ToolCallContext): MaybePromise<ToolCallDecision | void>;
   afterToolCall(context: ToolCallResultContext): MaybePromise<void>;

@@ -1,11 +1,12 @@
 // What all features do in one attempt of a turn, as one. Parts are asked in the order of the features; a turn without
 // any is assembled as if features did not exist.
-import type { UIMessageChunk } from "ai";
+import type { LanguageModel, UIMessageChunk } from "ai";
 import type { ModelCallHooks, StepSettings, StepStart, StopWhen } from "../model/index.ts";
 import type { AssembledTurn } from "../turn/hooks.ts";
 import type { BegunTurn, FeatureLayer, TurnPart } from "./feature.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ResultReader } from "./read-result.ts";
+import type { ModelOrList } from "./settings.ts";
 import type { ToolLayer } from "./tool-layers.ts";
 
 type Assembled = Omit<AssembledTurn, "model">;
@@ -29,11 +30,18 @@ export class TurnParts {
   }
 
   /** What was asked for with the turn itself: of the first that says so. */
-  get asked(): Pick<TurnPart, "maxSteps" | "model" | "modelHint"> {
+  get asked(): Pick<TurnPart, "maxSteps" | "modelHint"> {
     const maxSteps = this.#parts.find((part) => part.maxSteps !== undefined)?.maxSteps;
     const modelHint = this.#parts.find((part) => part.modelHint !== undefined)?.modelHint;
-    const model = this.#parts.find((part) => part.model !== undefined)?.model;
-    return { maxSteps, model, modelHint };
+    return { maxSteps, modelHint };
+  }
+
+  /** The model of the attempt. */
+  model(own: () => ModelOrList): LanguageModel {
+    const choosing = this.#parts.find(({ chooseModel }) => chooseModel !== undefined);
+    const model = choosing?.chooseModel ? choosing.chooseModel(own) : own();
+    // A list in a class that cannot choose, like anything else that is no model, is refused by the call.
+    return model as LanguageModel;
   }
 
   get resultReaders(): ResultReader[] {
@@ -81,11 +89,13 @@ export class TurnParts {
 
   #withSteps(hooks: ModelCallHooks): ModelCallHooks {
     const parts = this.#parts.filter((part) => part.beforeStep !== undefined);
-    if (parts.length === 0) return hooks;
+    const { stepModel } = this.#parts.find((part) => part.stepModel !== undefined) ?? {};
+    if (parts.length === 0 && (!stepModel || !hooks.prepareStep)) return hooks;
     return {
       ...hooks,
       prepareStep: async (event: StepStart): Promise<StepSettings> => {
         let settings: StepSettings = { ...(await hooks.prepareStep?.(event)) };
+        if (settings.model !== undefined && stepModel) settings.model = stepModel(settings.model);
         for (const part of parts) settings = { ...settings, ...(await part.beforeStep?.(event)) };
         return settings;
       }

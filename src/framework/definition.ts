@@ -103,8 +103,8 @@ type Runner = Returned<"getSkillScriptRunner">;
 type Method = (agent: Think, ...args: never[]) => unknown;
 
 export type AgentOptions<Env = unknown> = {
-  /** The model that answers, or a function of `env`. */
-  readonly model: LanguageModel | ((env: Env) => LanguageModel);
+  /** The model that answers, or a list in which each stands in for those before it, or a function of `env`. */
+  readonly model: LanguageModel | readonly LanguageModel[] | ((env: Env) => LanguageModel | readonly LanguageModel[]);
 } & {
   readonly [Option in Exclude<keyof typeof METHODS, "model">]?:
     Returned<(typeof METHODS)[Option]> | ((env: Env) => Returned<(typeof METHODS)[Option]>);

@@ -60,7 +60,9 @@ export const modelCallErrors = errorTable(ModelCallError, {
   NotAModelError: (given: unknown) => ({
     code: "model-invalid",
     message: "The model could not answer.",
-    hint: `getModel(), beforeTurn or beforeStep gave ${given === null ? "null" : `a value of type ${typeof given}`}, which is not a language model of the AI SDK.`
+    hint: Array.isArray(given)
+      ? "getModel() gave a list of models: the class needs the capability everthink/core/models for it, and beforeTurn and beforeStep return one model."
+      : `getModel(), beforeTurn or beforeStep gave ${given === null ? "null" : `a value of type ${typeof given}`}, which is not a language model of the AI SDK.`
   }),
   /** The answer is complete but is not the structured output that was asked for. */
   ModelOutputError: (cause: unknown) => ({

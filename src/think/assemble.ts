@@ -114,7 +114,8 @@ export class Assembly {
     const { history } = input;
     const { overrides } = this.#init;
     const draft = await this.#draft(turn, history);
-    const { model = overrides.getModel(), modelHint } = draft.parts.asked;
+    const model = draft.parts.model(() => overrides.getModel());
+    const { modelHint } = draft.parts.asked;
     const system = renderPrompt(withCapabilitySection(draft.sections, exposedTools(draft.merged)));
     const { body } = turn;
     const shown = {

@@ -210,13 +210,14 @@ export abstract class ThinkCore<
 
   /**
    * The model that answers: one of the AI SDK's providers, made for each attempt. A class that is exported must have it.
+   * Of a list, each stands in for those before it when they fail.
    *
    * @example
    * getModel() {
    *   return createAnthropic({ apiKey: this.env.ANTHROPIC_API_KEY })("claude-sonnet-4-5");
    * }
    */
-  abstract getModel(): LanguageModel;
+  abstract getModel(): LanguageModel | readonly LanguageModel[];
 
   /**
    * The model for an id that stands where a model is expected, such as "openai/gpt-5". Undefined leaves the id to the AI

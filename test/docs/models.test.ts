@@ -11,7 +11,7 @@ const overloaded = () => fail(new Error("Overloaded"), { statusCode: 529 });
 test.each([Assistant, Lean])("the next model of %o answers for the first", async (Example) => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   class Scripted extends Example {
-    override getModels() {
+    override getModel() {
       return [
         scriptedModel([overloaded()], { provider: "one" }),
         scriptedModel([reply(text("Hello."))], { provider: "two" })
@@ -29,7 +29,7 @@ test("the class that decides itself fails a turn whose prompt is too long, and s
   const tooLong = fail(new Error("prompt is too long"), { statusCode: 400 });
   const first = scriptedModel([tooLong, reply(text("Hello."))], { provider: "one" });
   class Scripted extends Careful {
-    override getModels() {
+    override getModel() {
       return [first, scriptedModel([], { provider: "two" })];
     }
   }

@@ -141,7 +141,8 @@ export class BudgetsFeature implements Feature {
 
   /** The same model, each call of which counts. */
   budgeted(model: LanguageModel): ModelObject {
-    return meterModel(installedSdk().resolveModel(model), async (call) => {
+    const own = typeof model === "string" ? this.#services.overrides.resolveModel(model) : undefined;
+    return meterModel(installedSdk().resolveModel(own ?? model), async (call) => {
       const turn = this.#services.turns.current();
       const limits = await this.#limitsOf(turn);
       return limits.length === 0 ? undefined : this.#newMeter(turn, limits).begin(call);

@@ -1,6 +1,6 @@
 // The views of the inspection API, gathered from the agent. Loaded with the first request for one. Only `decide` writes;
 // `tryTurn` calls a model and nothing else.
-import type { ToolSet, UIMessage } from "ai";
+import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { inspectCosts, type CostsView } from "./costs-view.ts";
 import { policyDecisions, purposeOf } from "./decisions.ts";
 import { historyWindow } from "./history-window.ts";
@@ -30,6 +30,7 @@ import { promptFingerprint } from "../../turn/tool-calls.ts";
 import { isObject } from "../../util/json.ts";
 import type { Decision, PendingApproval } from "../../feature/approval-contract.ts";
 import { featureErrors } from "../../feature/errors.ts";
+import { firstModel } from "../../feature/settings.ts";
 import { listDecidedApprovals } from "../approvals/decided-approvals.ts";
 import { readWaitingRows } from "../approvals/waiting-rows.ts";
 import { inspectFile, inspectState } from "./inspection-state.ts";
@@ -175,13 +176,13 @@ export class ThinkInspection implements InspectionSource {
     const found = this.#turns.find(request.turnId);
     const timeline = this.#turns.turn(request.turnId);
     if (!found || !timeline) return undefined;
-    const { overrides, clock } = this.#services;
+    const { clock } = this.#services;
     const models = this.#agent.inspectionModels();
     if (request.model !== undefined && !Object.hasOwn(models, request.model)) {
       throw featureErrors.InspectedModelError(request.model, Object.keys(models));
     }
     const model = this.#agent.budgeted(
-      (request.model === undefined ? undefined : models[request.model]) ?? overrides.getModel()
+      (request.model === undefined ? undefined : models[request.model]) ?? this.#ownModel()
     );
     const answer = this.#answerOf(found);
     const history = changedHistory(this.#historyOf(found).history, request);
@@ -197,7 +198,12 @@ export class ThinkInspection implements InspectionSource {
       clock,
       signal
     });
-    return { original: originalRun(timeline, answer, modelName(overrides.getModel())), changed };
+    return { original: originalRun(timeline, answer, modelName(this.#ownModel())), changed };
+  }
+
+  /** Of a list, the first one. */
+  #ownModel(): LanguageModel {
+    return firstModel(this.#services.overrides.getModel());
   }
 
   #waiting(): InboxEntry[] {

@@ -1,18 +1,18 @@
 // Several models as a capability: the list, the setting and the hook.
 import type { LanguageModel } from "ai";
 import { chatCapability } from "../../feature/capability.ts";
-import { isOverridden } from "../../feature/members.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 import { ModelsFeature } from "./feature.ts";
 import type { ModelFailureContext, ModelFailureDecision, ModelFallbackOptions } from "./settings.ts";
 
 export class ModelsMembers {
-  /** How the models of `getModels()` stand in for each other. */
+  /** How the models of a list stand in for each other. */
   modelFallback: ModelFallbackOptions = {};
 
   /**
    * The models that may answer, in the order in which they are asked: each stands in for those before it. At most 8. Called
-   * for each attempt of a turn. What has one model only, such as a preview, asks `getModel()`.
+   * for each attempt of a turn, in place of `getModel()`, which may return such a list itself. What has one model only, such as
+   * a preview, asks `getModel()`.
    *
    * @example
    * getModels(): LanguageModel[] {
@@ -23,14 +23,13 @@ export class ModelsMembers {
     return [];
   }
 
-  /** Called when a model of `getModels()` has failed, within 10 seconds: what it returns takes the place of `decision`. */
+  /** Called when a model of a list has failed, within 10 seconds: what it returns takes the place of `decision`. */
   onModelFailure(_context: ModelFailureContext): MaybePromise<ModelFailureDecision | void> {}
 }
 
-/** Used only by classes with `getModels`: others pay nothing. */
+/** Whether `getModel()` returns a list is known when a turn asks it. A class with one model has no row of this. */
 export const models = chatCapability({
   name: "models",
   members: ModelsMembers,
-  isUsed: (agent) => isOverridden(agent, "getModels"),
   feature: (services) => new ModelsFeature(services)
 });

@@ -2,11 +2,11 @@
 import { errorTable, ThinkError } from "../../util/errors.ts";
 
 export const modelListErrors = errorTable(ThinkError, {
-  /** What `getModels()` returned cannot be asked. */
+  /** What `getModels()`, or `getModel()` as a list, returned cannot be asked. */
   ModelListError: (reason: string) => ({
     code: "model-list-invalid",
     message: "This agent has no model to answer with.",
-    hint: `getModels(): ${reason}`
+    hint: `The list of getModel() or getModels(): ${reason}`
   }),
   /** The provider withheld the answer, and the class wants another model to be asked then. */
   ContentFilteredError: () => ({

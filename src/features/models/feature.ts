@@ -5,6 +5,7 @@ import { beforeDeadline } from "../../host/deadline.ts";
 import type { Feature, Roles, TurnPart } from "../../feature/feature.ts";
 import type { TurnConfig, TurnContext } from "../../feature/hooks.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import { isModelList } from "../../feature/settings.ts";
 import { installedSdk, ModelCallError, StepHookError, type ModelObject } from "../../model/index.ts";
 import { retryAfterMs } from "../../model/failure-classifier.ts";
 import { failureSignals } from "../../model/failure-details.ts";
@@ -54,22 +55,38 @@ export class ModelsFeature implements Feature {
   }
 
   inTurn(turn: TurnView): TurnPart {
-    let chosen = this.#choose(turn, this.#agent.getModels());
+    const stepModel = (of: Chosen, model: LanguageModel) => this.#stepModel(turn, of, model);
+    let list: readonly LanguageModel[] = [];
+    /** Undefined: the class has one model. */
+    let chosen: Chosen | undefined;
     return {
-      model: chosen.turnModel.model,
+      chooseModel: (own) => {
+        const given = this.#services.isOverridden("getModels") ? this.#agent.getModels() : own();
+        if (!isModelList(given)) return given;
+        list = given;
+        chosen = this.#choose(turn, list);
+        return chosen.turnModel.model;
+      },
       configure: async (_context: TurnContext, config: TurnConfig) => {
         const { model } = config;
-        if (model === undefined || model === chosen.turnModel.model) return config;
-        chosen = this.#choose(turn, [model, ...this.#agent.getModels().filter((one) => one !== model)]);
+        if (!chosen || model === undefined || model === chosen.turnModel.model) return config;
+        chosen = this.#choose(turn, [model, ...list.filter((one) => one !== model)]);
         return { ...config, model: chosen.turnModel.model };
       },
       begin: (_context, { settings }) => {
+        if (!chosen) return undefined;
         // The SDK would ask a failing model twice more, with pauses, before another one could be asked.
         settings.maxRetries ??= 0;
         this.#listed = chosen.models;
         return { choice: chosen.choice };
       },
-      ...(this.#agent.modelFallback.sendModels && { annotate: (chunk) => this.#withModels(turn, chosen, chunk) })
+      get stepModel() {
+        const of = chosen;
+        return of && ((model: LanguageModel) => stepModel(of, model));
+      },
+      ...(this.#agent.modelFallback.sendModels && {
+        annotate: (chunk) => (chosen ? this.#withModels(turn, chosen, chunk) : chunk)
+      })
     };
   }
 
@@ -99,6 +116,17 @@ export class ModelsFeature implements Feature {
       watch: turnModel
     };
     return { models, turnModel, choice };
+  }
+
+  /** What `beforeStep` returned is asked for that step; once it has failed in this turn, the chosen model stands in for it. */
+  #stepModel(turn: TurnView, { models, turnModel }: Chosen, model: LanguageModel): LanguageModel {
+    if (model === turnModel.model) return model;
+    const [own] = namedModels([model], (one) => this.#resolved(one));
+    if (!own) return model;
+    const listed = models.find(({ name }) => name === own.name) ?? own;
+    const attempts = this.#services.journal.folds.get(turn.turnId)?.attempts ?? [];
+    const hasFailed = attempts.some((one) => one.model === listed.name && one.end === "failed");
+    return hasFailed ? turnModel.model : turnModel.forStep(listed);
   }
 
   #resolved(model: LanguageModel): ModelObject {

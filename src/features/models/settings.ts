@@ -6,7 +6,7 @@ export const DEFAULT_RATE_LIMIT_WAIT_MS = 5_000;
 /** How long `onModelFailure` may think. */
 export const FAILURE_HOOK_MS = 10_000;
 
-/** How the models of `getModels()` stand in for each other. */
+/** How the models of a list stand in for each other. */
 export interface ModelFallbackOptions {
   /**
    * What becomes of a step that a model left unfinished. `restart` (default): its text is taken back, and the next model
@@ -28,7 +28,7 @@ export interface ModelFallbackOptions {
   sendModels?: boolean;
 }
 
-/** A model of `getModels()` has failed. */
+/** A model of a list has failed. */
 export interface ModelFailureContext {
   /** As the provider gave it. */
   readonly error: unknown;

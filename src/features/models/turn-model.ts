@@ -44,11 +44,14 @@ export class TurnModel implements Pick<ModelChoice, "step">, ChoiceWatch {
   /** What is called in place of a listed model. */
   #wrapped: ReadonlyMap<ListedModel, ModelObject> = new Map();
   #chosen: ListedModel;
+  /** The one that was asked last: of a step whose model the class has chosen itself, that one. */
+  #asked: ListedModel;
   #cancelled: ListedModel[] = [];
 
   constructor(init: TurnModelInit) {
     this.#init = init;
     this.#chosen = init.chosen;
+    this.#asked = init.chosen;
     this.model = withDoStream(init.chosen.model, (options) => this.#stream(options), {
       [WRAP_EACH]: (wrap: Wrap) => {
         this.#wrapped = new Map(init.models.map((one) => [one, wrap(one.model)]));
@@ -68,23 +71,43 @@ export class TurnModel implements Pick<ModelChoice, "step">, ChoiceWatch {
       cachedInputTokens
     };
     const cancelled = this.#cancelled.splice(0).map(({ name }) => ({ model: name, usage: read }));
-    return { model: this.#chosen.name, cancelled };
+    return { model: this.#asked.name, cancelled };
+  }
+
+  /** A model that is asked for one step in place of the chosen one. */
+  forStep(listed: ListedModel): ModelObject {
+    return withDoStream(listed.model, (options) => {
+      this.#isAsked(listed);
+      // What is put around it, such as a meter, is put around what is returned here.
+      return this.#ask(listed, options, listed.model);
+    });
+  }
+
+  /** Whose failure it is must be known when it fails. */
+  #isAsked(listed: ListedModel): void {
+    if (this.#asked !== listed) this.onChanged?.(listed.name);
+    this.#asked = listed;
   }
 
   async #stream(options: StreamCallOptions): Promise<Streamed> {
     const { chosen: first, beside, hedgeAfterMs } = this.#init;
+    this.#isAsked(this.#chosen);
     const second = this.#chosen === first ? beside : undefined;
     if (hedgeAfterMs <= 0 || !second || !mayStandBeside(first, second, options))
       return this.#ask(this.#chosen, options);
     return this.#hedged(options, [first, second]);
   }
 
-  async #ask(listed: ListedModel, options: StreamCallOptions): Promise<Streamed> {
+  async #ask(
+    listed: ListedModel,
+    options: StreamCallOptions,
+    model = this.#wrapped.get(listed) ?? listed.model
+  ): Promise<Streamed> {
     const [first] = this.#init.models;
     const label = modelLabelOf(listed.name);
     const reader = { label, providerId: listed.providerId, ownsUnlabelled: listed === first };
     const prompt = withoutEmpty(withoutForeignParts(options.prompt, reader));
-    const streamed = await streamOf(this.#wrapped.get(listed) ?? listed.model, { ...options, prompt });
+    const streamed = await streamOf(model, { ...options, prompt });
     const stream = streamed.stream.pipeThrough(
       new TransformStream<ModelPart, ModelPart>({
         transform: (part, controller) => controller.enqueue(this.#seen(listed, labelled(part, label)))
@@ -121,7 +144,7 @@ export class TurnModel implements Pick<ModelChoice, "step">, ChoiceWatch {
     if (winner.isHedged) this.#cancelled.push(winner.isSecond ? first : second);
     if (winner.isSecond) {
       this.#chosen = second;
-      this.onChanged?.(second.name);
+      this.#isAsked(second);
     }
     return winner.value.streamed;
   }

@@ -3,12 +3,8 @@ import { Think } from "everthink";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 
 export class OnWorkersAI extends Think<{ AI: Ai }> {
-  override getModel(): LanguageModel {
-    return "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
-  }
-
-  override getModels(): LanguageModel[] {
-    return [this.getModel(), "openai/gpt-5"];
+  override getModel(): LanguageModel[] {
+    return ["@cf/meta/llama-3.3-70b-instruct-fp8-fast", "openai/gpt-5"];
   }
 
   override resolveModel(id: string): LanguageModel | undefined {
