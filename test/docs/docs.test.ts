@@ -1,6 +1,6 @@
 // What the documentation shows is code that is compiled and run: every block stands, word for word, in a file of
 // examples/, and each of those is exercised below.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { UIMessage } from "ai";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
@@ -21,43 +21,50 @@ import { OverSocket } from "../clients/newest/connect/socket.tsx";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/counter.ts";
 import { storedMessages, user } from "../kit/messages.ts";
+import { exampleOf, missingImports, pages, read, samples } from "./samples.ts";
 
 const root = new URL("../../", import.meta.url);
-const read = (path: string) => readFileSync(new URL(path, root), "utf8");
-/** Pages with packages that only the newest clients have are compiled where those are. */
-const folders = ["test/docs/examples/", "test/clients/newest/connect/"];
-const examples = folders.flatMap((folder) =>
-  readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.tsx?$/.test(name))
-    .map((name) => squeeze(read(folder + name)))
-);
-const pages = [
-  "README.md",
-  ...readdirSync(new URL("docs/", root), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`)
-];
-const blocks = pages.flatMap((page) =>
-  [...read(page).matchAll(/```tsx?\n([\s\S]*?)```/g)].map((match, index) => ({ page, index, code: match[1] ?? "" }))
-);
 
-/** Line breaks and indentation are the formatter's business. */
-function squeeze(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
-}
-
-test.each(blocks)("$page, example $index, is code that the tests compile and run", ({ code }) => {
-  expect(examples.some((example) => example.includes(squeeze(code)))).toBe(true);
+test.each(samples)("$page, example $index, is code that the tests compile and run", (sample) => {
+  expect(exampleOf(sample)).toBeDefined();
 });
+
+/** Their text says in which file a sample stands, or shows parts of a file. */
+const CONTINUED = [
+  "README.md",
+  "docs/getting-started.md",
+  "docs/architecture.md",
+  "docs/custom-servers.md",
+  "docs/framework.md"
+];
+
+test.each(samples.filter(({ code, page }) => /^export /m.test(code) && !CONTINUED.includes(page)))(
+  "$page, example $index, imports what it uses",
+  (sample) => {
+    const example = exampleOf(sample);
+    expect(example && missingImports(sample, example)).toEqual([]);
+  }
+);
+
+/** What a provider calls its models stands in samples; names of a gateway only where the page is about gateways. */
+const ABOUT_GATEWAYS = ["docs/models.md"];
+
+test.each(pages.filter((page) => !ABOUT_GATEWAYS.includes(page)))(
+  "%s has no model by a gateway's name in a sample",
+  (page) => {
+    const shown = [...read(page).matchAll(/^```[\s\S]*?^```/gm)].join("\n");
+    expect(shown.match(/["'](?:openai|anthropic|google|@cf)\/[\w./-]+["']/g) ?? []).toEqual([]);
+  }
+);
 
 test("each of the four ways to connect takes 15 lines at most", () => {
   const ways = ["Ours", "Published", "OverSocket", "OverHttp"];
-  const lines = ways.map((way) => blocks.find(({ code }) => code.includes(`export function ${way}()`))?.code.trim());
+  const lines = ways.map((way) => samples.find(({ code }) => code.includes(`export function ${way}()`))?.code.trim());
   for (const code of lines) expect(code?.split("\n").length ?? Infinity).toBeLessThanOrEqual(15);
 });
 
 test("there are examples to check", () => {
-  expect(blocks.length).toBeGreaterThan(5);
+  expect(samples.length).toBeGreaterThan(5);
 });
 
 test("every link between pages leads somewhere", () => {

@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { action, Think } from "everthink";
 import type {
@@ -30,7 +31,7 @@ const remove = async (userId: string) => void world.push(`remove ${userId}`);
 
 export class Billing extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getActions() {
@@ -49,7 +50,7 @@ export class Support extends Think {
   delivered: string[] = [];
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getActions() {

@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import { tool, type LanguageModel } from "ai";
 import { Think } from "everthink";
 import { routeAgentRequest } from "everthink/agent";
@@ -9,7 +10,7 @@ interface Env {
 
 export class Assistant extends Think<Env> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5"; // any AI SDK model
+    return openai("gpt-5"); // any AI SDK model
   }
 
   override getSystemPrompt() {

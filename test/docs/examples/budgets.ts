@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import { generateText, type LanguageModel } from "ai";
 import { z } from "zod";
 import {
@@ -15,7 +16,7 @@ import type { Session } from "everthink/session";
 
 export class Assistant extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getBudgets({ connection }: BudgetContext): BudgetLimit[] {

@@ -1,4 +1,5 @@
 // The examples of docs/client.md.
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import { createThinkClient, type ThinkClientOptions } from "everthink/client";
@@ -9,7 +10,7 @@ export class Planner extends Think<unknown, { theme: string }> {
   override initialState = { theme: "light" };
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   daysUntil(date: string): number {

@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import { McpConnector, OpenApiConnector, type ConnectorTool, type OpenApiRequest } from "everthink/codemode";
@@ -60,7 +61,7 @@ interface Env {
 
 export class Shopkeeper extends Think<Env> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getTools() {

@@ -1,4 +1,5 @@
 // What docs/core.md shows: a class that names the capabilities it uses.
+import { openai } from "@ai-sdk/openai";
 import { ThinkCore, withCapabilities } from "everthink/core";
 import { action, actions } from "everthink/core/actions";
 import { schedules } from "everthink/core/schedules";
@@ -7,7 +8,7 @@ import { z } from "zod";
 
 export class Cashier extends withCapabilities(ThinkCore, actions, schedules) {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getActions() {

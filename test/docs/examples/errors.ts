@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think, ThinkError, type ThinkErrorCode } from "everthink";
 
@@ -5,7 +6,7 @@ const RETRY_LATER: readonly ThinkErrorCode[] = ["turn-queue-full", "request-not-
 
 export class Assistant extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override onChatError(error: unknown) {

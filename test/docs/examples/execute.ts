@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import { tool, type LanguageModel } from "ai";
 import { Think } from "everthink";
 import { createExecuteTool } from "everthink/tools/execute";
@@ -21,7 +22,7 @@ const remind = tool({
 
 export class Bookkeeper extends Think<{ LOADER: WorkerLoader }> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getTools() {

@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think, type ExtensionConfig } from "everthink";
 import { createExtensionTools } from "everthink/tools/extensions";
@@ -15,7 +16,7 @@ export class Tinkerer extends Think<{ LOADER: WorkerLoader }> {
   override extensionLoader = this.env.LOADER;
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getExtensions(): ExtensionConfig[] {

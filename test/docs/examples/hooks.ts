@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import type {
@@ -14,7 +15,7 @@ export class Concierge extends Think {
   answered: string[] = [];
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override beforeTurn(turn: TurnContext): TurnConfig {

@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think, type ApprovalCaller } from "everthink";
 import { hasBearerToken } from "everthink/agent";
@@ -5,7 +6,7 @@ import type { InspectionAccess, ModelPrice, TurnsView, TurnTimeline } from "ever
 
 export class Assistant extends Think<{ ADMIN_TOKEN?: string }> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override authorizeInspection(request: Request, access: InspectionAccess) {

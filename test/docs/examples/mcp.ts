@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 
@@ -5,7 +6,7 @@ export class Researcher extends Think {
   override waitForMcpConnections = true;
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override onStart() {

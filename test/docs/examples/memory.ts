@@ -1,10 +1,11 @@
+import { openai } from "@ai-sdk/openai";
 import { generateText, type LanguageModel } from "ai";
 import { createCompactFunction, Think, type Session } from "everthink";
 import { AgentSearchProvider } from "everthink/session";
 
 export class Companion extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override configureSession(session: Session) {

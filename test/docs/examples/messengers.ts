@@ -1,4 +1,5 @@
 // The examples of docs/messengers.md.
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { defineChannels, type ChannelText } from "everthink/channels";
 import discordMessenger from "everthink/messengers/discord";
@@ -22,7 +23,7 @@ interface AllSecrets {
 
 export class Everywhere extends Think<AllSecrets> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getMessengers() {
@@ -49,7 +50,7 @@ export class Everywhere extends Think<AllSecrets> {
 
 export class Wider extends Think<AllSecrets> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   async tokenOf(teamId: string | undefined): Promise<string> {
@@ -109,7 +110,7 @@ const page = (message: ChannelText) => paged.push(message);
 
 export class Concierge extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override configureChannels() {

@@ -1,4 +1,5 @@
 // The examples of the OpenAI section of docs/connect.md.
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import { hasBearerToken, routeAgentRequest } from "everthink/agent";
@@ -13,7 +14,7 @@ export class Assistant extends Think<Env> {
   override openAIEndpoint = true;
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 }
 

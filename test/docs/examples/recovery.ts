@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel, UIMessage } from "ai";
 import {
   defaultChatErrorClassifier,
@@ -17,7 +18,7 @@ export class Patient extends Think {
   };
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override onChatRecovery({ recoveryKind, attempt }: ChatRecoveryContext): ChatRecoveryOptions {

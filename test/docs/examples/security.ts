@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import { routeAgentRequest, type Connection, type ConnectionContext, type RouteTarget } from "everthink/agent";
@@ -14,7 +15,7 @@ async function userOf(request: Request): Promise<{ id: string } | undefined> {
 
 export class Assistant extends Think<Env> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override shouldConnectionBeReadonly(_connection: Connection, { request }: ConnectionContext) {

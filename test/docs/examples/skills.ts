@@ -1,4 +1,5 @@
 // The examples of docs/skills.md.
+import { openai } from "@ai-sdk/openai";
 import { streamText, type LanguageModel, type ModelMessage } from "ai";
 import { skills, Think, type SkillSource } from "everthink";
 import { fromManifest, SkillRegistry, type SkillsBucket, type SkillManifest } from "everthink/skills";
@@ -25,7 +26,7 @@ interface Env {
 
 export class Writer extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getSkills(): SkillSource[] {
@@ -39,7 +40,7 @@ export class Writer extends Think {
 
 export class Shared extends Think<Env> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getSkills() {

@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import { Think, type SteerContext, type SteerDecision } from "everthink";
 import type { LanguageModel } from "ai";
 
@@ -10,6 +11,6 @@ export class Careful extends Think {
   isPublishing = false;
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 }

@@ -1,9 +1,10 @@
+import { openai } from "@ai-sdk/openai";
 import { Think } from "everthink";
 import type { LanguageModel } from "ai";
 
 export class Researcher extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   // Every message of a client that comes while a turn runs is a steer.

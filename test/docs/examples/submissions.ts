@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { z } from "zod";
 import { Think, type ThinkScheduledTasks, type ThinkSubmissionInspection } from "everthink";
@@ -11,7 +12,7 @@ interface Env {
 
 export class Support extends Think<Env> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override authorizeSubmission(request: Request) {
@@ -58,7 +59,7 @@ export class Triage extends ThinkWorkflow<Support, { ticket: string }> {
 
 export class Newsroom extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getDefaultTimezone() {

@@ -1,4 +1,5 @@
 // The first example of docs/messengers.md.
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import { defineMessengers } from "everthink/messengers";
@@ -11,7 +12,7 @@ interface Env {
 
 export class Support extends Think<Env> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override getMessengers() {

@@ -1,3 +1,4 @@
+import { openai } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { Think, Workspace, type WorkspaceAccess } from "everthink";
 import { hasBearerToken } from "everthink/agent";
@@ -9,7 +10,7 @@ interface Env {
 
 export class Writer extends Think {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   async publish() {
@@ -22,7 +23,7 @@ export class Coder extends Think {
   override workspaceBash = { timeout: 10_000 };
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 }
 
@@ -34,7 +35,7 @@ export class Archive extends Think<Env> {
   });
 
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   /** Puts back what a file held before its last change. */
@@ -46,7 +47,7 @@ export class Archive extends Think<Env> {
 
 export class Shared extends Think<{ OWNER_TOKEN?: string }> {
   override getModel(): LanguageModel {
-    return "openai/gpt-5";
+    return openai("gpt-5");
   }
 
   override authorizeWorkspace({ action, path, request }: WorkspaceAccess) {
