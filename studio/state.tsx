@@ -1,9 +1,10 @@
 // What the agent holds beside its turns.
 import { useState, type ReactNode } from "react";
 import type { FileView, StateView } from "../src/features/inspection/index.ts";
-import { bytes, count, dateTime, printable } from "./format.ts";
+import { bytes, dateTime, printable } from "./format.ts";
 import { Badge, Text, useView } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
+import { Tables } from "./tables.tsx";
 
 interface StateProps {
   readonly state: StateView;
@@ -84,28 +85,10 @@ export function State({ state, source, onTurn }: StateProps) {
           <p className="faint">{`Nothing in ${empty.join(", ")}.`}</p>
         </Panel>
       )}
-      <Disk disk={disk} />
+      <Tables disk={disk} source={source} />
     </div>
   );
 }
-
-/** Tables with rows first: an agent has many that it does not use. */
-function Disk({ disk: { bytes: size, tables } }: Pick<StateView, "disk">) {
-  const used = tables.filter(({ rows }) => rows > 0).toSorted((a, b) => b.rows - a.rows);
-  const unused = tables.filter(({ rows }) => rows === 0).map(({ name }) => name);
-  return (
-    <Panel title={`On disk: ${bytes(size)}`} count={tables.length}>
-      <Table
-        head={["Table", "Rows"]}
-        rows={used.map(({ name, rows }) => [name, rows > COUNTED_ROWS ? "over 10,000" : count(rows)])}
-      />
-      {unused.length > 0 && <p className="faint">{`Without rows: ${unused.join(", ")}.`}</p>}
-    </Panel>
-  );
-}
-
-/** The agent counts up to here. */
-const COUNTED_ROWS = 10_000;
 
 function Files({ state, source, onTurn }: StateProps) {
   const [path, setPath] = useState<string>();

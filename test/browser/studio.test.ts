@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { seriousIssues } from "./axe.ts";
 import { launchBrowser } from "./browser.ts";
 import { namelessControls } from "../assistant/accessible-names.ts";
 import { conversationWithHistory, HOSTILE, longConversation, type StudioHost } from "./studio-kit.ts";
@@ -173,7 +174,7 @@ test("why shows the prompt by sections, the compaction, the tools by layer and t
   await page.locator(".turns .badge", { hasText: "compacted" }).waitFor();
   await page.getByText("This is the prompt the model was given").waitFor();
   await page.locator(".why .section", { hasText: "Compacted" }).waitFor();
-  expect(await page.locator(".window-row", { hasText: "compacted" }).count()).toBe(1);
+  await page.locator(".window-row", { hasText: "compacted" }).waitFor();
   expect(await page.locator("tr", { hasText: "actions" }).first().textContent()).toContain("pay");
   await shot("why");
 });
@@ -209,6 +210,17 @@ test("the state has memory, files with their history, schedules and masked setti
   expect(await page.locator(".state").textContent()).toContain("likes tea");
   expect(await page.locator(".state").textContent()).not.toContain("very-secret-value");
   await shot("state");
+  await page.getByRole("button", { name: "assistant_messages", exact: true }).click();
+  const rowsOf = page.getByRole("region", { name: "Rows of assistant_messages" });
+  await rowsOf.getByText("How is the sea today?").first().waitFor();
+  expect(await page.locator("tr", { hasText: "assistant_messages" }).textContent()).toContain("Messages of the conv");
+  // A tool's output of another site's page, as it is stored.
+  expect(await rowsOf.locator("img, script").count()).toBe(0);
+  await shot("state-rows");
+  await page.getByRole("button", { name: "think_config", exact: true }).click();
+  await page.getByRole("region", { name: "Rows of think_config" }).getByText("eu").waitFor();
+  expect(await page.locator(".state").textContent()).not.toContain("very-secret-value");
+  expect(await seriousIssues(page)).toEqual([]);
 });
 
 test("an exported conversation opens as a file, with every view and without the agent", async () => {

@@ -25,6 +25,7 @@ const ADDRESSES: Readonly<Record<keyof InspectionSource, string>> = {
   state: "GET state",
   file: "GET file?path=",
   costs: "GET costs",
+  table: "GET table?name=&from=&limit=",
   decide: "POST decide",
   tryTurn: "POST try"
 };

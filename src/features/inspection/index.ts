@@ -4,6 +4,7 @@ export type { StepUsage } from "../../journal/records.ts";
 export type { ModelPrice } from "../budgets/prices.ts";
 export type { CostReport, Costs, ReportedAccount } from "../budgets/report.ts";
 export type { CostsView, CountedCosts, ShownPrices, UsedLimit } from "./costs-view.ts";
+export type { TableColumn, TableValue, TableView } from "./table-rows.ts";
 export type { DecidedApproval } from "../approvals/decided-approvals.ts";
 export type { DeferredToolsExplanation, ToolGroup } from "../../feature/tool-discovery.ts";
 export type { InspectionAccess } from "./inspect-http.ts";

@@ -1,5 +1,6 @@
 // The inspection API over HTTP, below `…/inspect/v1/`. Who may ask is checked by the caller, before anything here runs.
-//   GET  agent, conversations, turns?before=&limit=, turns/<id>, turns/<id>/why, inbox, inbox/<id>?from=, state, file?path=
+//   GET  agent, conversations, turns?before=&limit=, turns/<id>, turns/<id>/why, inbox, inbox/<id>?from=, state, file?path=,
+//        table?name=&from=, costs
 //   GET  turns/<id>/calls/<call id>?part=input|output&from=   more of a long input or output
 //   POST decide, try
 import type { Decision } from "../../feature/approval-contract.ts";
@@ -10,6 +11,7 @@ import { decodePercent } from "../../util/decode-percent.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
 import type { CostsView } from "./costs-view.ts";
+import { DEFAULT_ROWS, MAX_ROWS, type TablePage, type TableView } from "./table-rows.ts";
 import type {
   AgentView,
   ConversationsView,
@@ -53,6 +55,8 @@ export interface InspectionSource {
   /** What the agent's tree has spent under its budgets, and its turns without limits. */
   costs(): Promise<CostsView>;
   /** A sentence when it was refused. */
+  /** Rows of a table of the object. */
+  table(name: string, page: TablePage): TableView | undefined;
   decide(id: string, decision: Decision): Promise<{ readonly refused?: string }>;
   tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined>;
 }
@@ -102,6 +106,8 @@ async function read(path: string, query: URLSearchParams, source: InspectionSour
       return json(await source.state());
     case "costs":
       return json(await source.costs());
+    case "table":
+      return found(source.table(query.get("name") ?? "", tablePage(query)));
     case "file":
       return found(await source.file(query.get("path") ?? ""));
     default:
@@ -154,6 +160,11 @@ function callPart(callId: string, query: URLSearchParams): CallPart {
 
 function limitOf(query: URLSearchParams): number {
   return Math.min(MAX_TURNS, Math.max(1, readCount(query.get("limit"), DEFAULT_TURNS)));
+}
+
+function tablePage(query: URLSearchParams): TablePage {
+  const limit = Math.min(MAX_ROWS, Math.max(1, readCount(query.get("limit"), DEFAULT_ROWS)));
+  return { from: readCount(query.get("from"), 0), limit };
 }
 
 function found(view: object | undefined): Response {

@@ -5,6 +5,7 @@ import { inspectCosts, type CostsView } from "./costs-view.ts";
 import { policyDecisions, purposeOf } from "./decisions.ts";
 import { historyWindow } from "./history-window.ts";
 import type { CallPart, InspectionSource } from "./inspect-http.ts";
+import { readTable, type TablePage, type TableView } from "./table-rows.ts";
 import { textOf, waitingCalls, waitingPart } from "./shown-messages.ts";
 import { shownText } from "./shown-text.ts";
 import { changedHistory, modelName, RecordedResults, runFork, callPartsOf } from "./try-turn.ts";
@@ -158,6 +159,10 @@ export class ThinkInspection implements InspectionSource {
 
   file(path: string): Promise<FileView | undefined> {
     return inspectFile(this.#services, path);
+  }
+
+  table(name: string, page: TablePage): TableView | undefined {
+    return readTable(this.#services.sql, name, page);
   }
 
   async decide(id: string, decision: Decision): Promise<{ refused?: string }> {

@@ -6,6 +6,7 @@ import { queue } from "../queue/capability.ts";
 import { schedules } from "../schedules/capability.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { masked, shownText } from "./shown-text.ts";
+import { NOT_OF_THE_PLATFORM, quoted } from "./table-rows.ts";
 import type {
   FileView,
   MemoryBlock,
@@ -195,12 +196,12 @@ function readServers(services: ChatServices): ShownServer[] {
 
 function readTables({ sql }: ChatServices): ShownTable[] {
   const names = sql.all<{ name: string }>(
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%' ORDER BY name LIMIT ?",
+    `SELECT name FROM sqlite_master WHERE type = 'table' ${NOT_OF_THE_PLATFORM} ORDER BY name LIMIT ?`,
     LISTED
   );
   return names.map(({ name }) => {
     const counted = sql.one<{ rows: number }>(
-      `SELECT count(*) AS rows FROM (SELECT 1 FROM "${name.replaceAll('"', '""')}" LIMIT ${COUNTED_ROWS + 1})`
+      `SELECT count(*) AS rows FROM (SELECT 1 FROM ${quoted(name)} LIMIT ${COUNTED_ROWS + 1})`
     );
     return { name, rows: Number(counted?.rows ?? 0) };
   });

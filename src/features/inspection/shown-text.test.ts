@@ -32,6 +32,10 @@ const cases: [value: unknown, shown: unknown][] = [
   [{ header: "Bearer abcdef" }, { header: "••••••" }],
   [{ name: "sk-proj-1234567890abcdef" }, { name: "••••••" }],
   [{ url: "https://me:pass@host/x?token=abc&a=1" }, { url: "https://••••••@host/x?token=••••••&a=1" }],
+  [
+    { maxTokens: 500, tokens: ["abc"], accessToken: 5 },
+    { maxTokens: 500, tokens: "••••••", accessToken: "••••••" }
+  ],
   ["plain text", "plain text"]
 ];
 test.each(cases)("masks what looks like a secret: %j", (value, shown) => expect(masked(value)).toEqual(shown));

@@ -28,11 +28,17 @@ function wholeCharacters(text: string): string {
 
 /** Names under which programs keep what no person should read over a shoulder. */
 const SECRET_NAME =
-  /secret|token|password|passwd|api[-_]?key|authorization|credential|private[-_]?key|cookie|^key$|_key$/i;
+  /secret|verifier|token|password|passwd|api[-_]?key|authorization|credential|private[-_]?key|cookie|^key$|_key$/i;
 /** What such values look like, whatever they are called. */
 const SECRET_VALUE = /^(?:sk|pk|rk|ghp|gho|xox[abprs]|AKIA|eyJ)[-_A-Za-z0-9.]{12,}|^Bearer\s+\S+|^-----BEGIN /;
-const MASK = "••••••";
+export const MASK = "••••••";
 const MAX_DEPTH = 32;
+
+/** Whether what stands under this name is not to be read. A number of a model's tokens is. */
+export function isSecret(name: string, value: unknown): boolean {
+  const isCount = typeof value === "number" && /tokens/i.test(name);
+  return SECRET_NAME.test(name) && !isCount;
+}
 
 /** A copy in which what looks like a secret is masked. Pure. */
 export function masked(value: unknown, depth = 0): unknown {
@@ -42,7 +48,7 @@ export function masked(value: unknown, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
-      const hides = SECRET_NAME.test(name) && inner !== null && inner !== "" && typeof inner !== "boolean";
+      const hides = isSecret(name, inner) && inner !== null && inner !== "" && typeof inner !== "boolean";
       return [name, hides ? MASK : masked(inner, depth + 1)];
     })
   );
