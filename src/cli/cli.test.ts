@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { discoverThinkApp } from "../framework/manifest/discover.ts";
 import { AnswerPrinter } from "./answer-printer.ts";
 import { testContext } from "./cli.test-support.ts";
@@ -105,15 +105,29 @@ describe("inspect", () => {
 });
 
 describe("outside of a project", () => {
-  test.each(["inspect", "types", "config", "eject", "doctor", "deploy"])(
-    "%s says so, and writes nothing",
-    async (name) => {
-      put({ "package.json": "{}" });
-      await expect(run(name)).rejects.toMatchObject({
-        message: expect.stringContaining("is no everthink project"),
-        hint: expect.stringContaining("everthink init")
+  test.each([
+    ...["inspect", "types", "config", "eject", "doctor", "deploy", "dev", "chaos", "serve", "add openai"],
+    ...["approve --all", "user ada@example.com --write"]
+  ])("%s says so, and writes nothing", async (line) => {
+    put({ "package.json": "{}" });
+    await expect(run(...line.split(" "))).rejects.toMatchObject({
+      message: expect.stringContaining("is no everthink project"),
+      hint: expect.stringContaining("everthink init")
+    });
+    expect(listing()).toEqual(["package.json"]);
+  });
+
+  test.each(["chat assistant --message Hi", "state assistant", "costs assistant", "approve assistant"])(
+    "%s says so where nothing answers",
+    async (line) => {
+      vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed")));
+      const context = testContext({
+        ...{ cwd: folder, print: () => {}, stream: () => {}, note: () => {} },
+        // At once, where it would try for 15 s.
+        signal: AbortSignal.abort()
       });
-      expect(listing()).toEqual(["package.json"]);
+      const ended = dispatch(line.split(" "), context).finally(() => vi.unstubAllGlobals());
+      await expect(ended).rejects.toMatchObject({ hint: expect.stringContaining(`${folder} is no everthink project`) });
     }
   );
 });

@@ -7,7 +7,7 @@ import type { RoutedManifest } from "../framework/server-entry/agent-path.ts";
 import { CommandError, type CliContext } from "./cli-context.ts";
 import type { ParsedArguments } from "./command-line.ts";
 import { runningDevServer } from "../framework/project/dev-server-record.ts";
-import { routePrefixOf, usesPlugin } from "./load-project.ts";
+import { isProject, routePrefixOf, usesPlugin } from "./load-project.ts";
 import { printable } from "./message-text.ts";
 import { withProgress } from "./progress.ts";
 import { agentTarget, DEFAULT_ORIGIN, namesServer, targetUrl, type AgentTarget } from "./target.ts";
@@ -27,7 +27,13 @@ export function localManifest(parsed: ParsedArguments, { cwd }: CliContext): Rou
 }
 
 export function targetOf(parsed: ParsedArguments, context: CliContext): AgentTarget {
-  return agentTarget(parsed, localManifest(parsed, context), usualOrigin(parsed, context));
+  const target = agentTarget(parsed, localManifest(parsed, context), usualOrigin(parsed, context));
+  const root = resolve(context.cwd, parsed.text("root") ?? ".");
+  if (namesServer(parsed) || isProject(root)) return target;
+  return {
+    hint: `${root} is no everthink project. Go to its folder, or name the server with --url or --host.`,
+    ...target
+  };
 }
 
 /**

@@ -17,12 +17,16 @@ export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
 
 /** Elsewhere a command would say that nothing is wrong with nothing. */
 export function requireProject(root: string): void {
-  const isProject = existsSync(join(root, "agents")) || WRANGLER_FILES.some((name) => existsSync(join(root, name)));
-  if (isProject || usesPlugin(root)) return;
+  if (isProject(root)) return;
   throw new CommandError(
     `${root} is no everthink project: it has neither agents/ nor a Wrangler file.`,
     "Go to the project's folder, name it with --root, or make one: everthink init"
   );
+}
+
+export function isProject(root: string): boolean {
+  const hasFiles = existsSync(join(root, "agents")) || WRANGLER_FILES.some((name) => existsSync(join(root, name)));
+  return hasFiles || usesPlugin(root);
 }
 
 /** What only a command that judges the configuration is given. */

@@ -188,7 +188,7 @@ describe("what goes wrong", () => {
 describe("without a terminal", () => {
   const ended: [args: string[], message: string, hint: string][] = [
     [["init", "/elsewhere"], "The directory must be below", "Use --root for another place."],
-    [["dev"], "There is no vite.config.ts here.", "Make a project: everthink init"],
+    [["dev"], "There is no vite.config.ts here.", "Make a project that has one: everthink init"],
     [["eject", "../worker.ts"], "../worker.ts is outside of the project.", "Name a file below it"],
     [["chaos"], "There is no scenario test/chaos.ts.", "What it holds: everthink chaos --help"],
     [["migrate"], "There is no package.json in ", "Name the project: everthink migrate <folder>"],

@@ -10,6 +10,7 @@ import { COMMANDS } from "./table/commands.ts";
 export async function runEverthink(args: readonly string[], place: CliPlace): Promise<number> {
   silenceSqliteNotice(process);
   const signals = new ProcessSignals(findCommand(args)?.command);
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", (error) => signals.outputFailed(error));
   const context: CliContext = {
     cwd: process.cwd(),
     place,
@@ -78,6 +79,15 @@ class ProcessSignals {
     // Without a listener the next one ends the process.
     if (!this.#isServer) this.release();
   };
+
+  /**
+   * The reader is gone, as that of `everthink state … | head`. A command ends its work, because half of a project or of a
+   * decision is nobody's wish; a server that no one listens to stops.
+   */
+  outputFailed(error: NodeJS.ErrnoException): void {
+    if (error.code !== "EPIPE") throw error;
+    if (this.#isServer) this.#stop.abort();
+  }
 
   release(): void {
     for (const signal of this.#signals) process.off(signal, this.#onSignal);

@@ -10,7 +10,7 @@ export interface AgentTarget {
   /** `<prefix>/<agent>/<instance>`. */
   readonly basePath: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Where the project has agents and none of that name: what was probably meant. */
+  /** For a server that does not answer: what was probably meant. */
   readonly hint?: string;
 }
 

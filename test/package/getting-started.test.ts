@@ -38,6 +38,8 @@ function apart(steps: readonly PageStep[], count: number): { before: PageStep[];
 describe("a project made by following the first steps word for word", () => {
   test("asks before it acts, has a page, is tested and checked", { timeout: 600_000 }, async () => {
     expect(headingsWithSteps(repository, PAGE)).toEqual([
+      // Followed by starters.test.ts and first-day.test.ts.
+      "From a starter",
       "Types",
       "Hooks, memory, an action",
       "A page",

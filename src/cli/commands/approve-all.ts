@@ -8,6 +8,7 @@ import { errorMessage } from "../../util/errors.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { usageError, type ParsedArguments } from "../command-line.ts";
 import { connectClient, localManifest, usualOrigin } from "../connect.ts";
+import { requireProject } from "../load-project.ts";
 import { printable } from "../message-text.ts";
 import { addressTarget, connectionWords, DEFAULT_ORIGIN, originOf, shellWord, type AgentTarget } from "../target.ts";
 import { namedOf } from "../waiting.ts";
@@ -71,8 +72,10 @@ async function findWaiting(
       parsed.name,
       "Which agents of that server? --at names one, --waiting-list an address that lists them."
     );
+  const root = resolve(cwd, parsed.text("root") ?? ".");
+  requireProject(root);
   const agents = manifest.agents.filter(({ kind }) => kind === "top-level");
-  return developedAgents(resolve(cwd, parsed.text("root") ?? "."), agents).waiting();
+  return developedAgents(root, agents).waiting();
 }
 
 /** In the order of the agents. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { skillsImport } from "../../framework/skills/skills-import.ts";
-import { importFrom, rootOf } from "../load-project.ts";
+import { importFrom, requireProject, rootOf } from "../load-project.ts";
 import { withProgress } from "../progress.ts";
 
 const DEFAULT_SCENARIO = "test/chaos.ts";
@@ -26,6 +26,7 @@ export async function runChaos(parsed: ParsedArguments, context: CliContext): Pr
   const root = rootOf(parsed, context);
   const scenarioPath = parsed.positionals[0] ?? DEFAULT_SCENARIO;
   if (!existsSync(join(root, scenarioPath))) {
+    requireProject(root);
     throw new CommandError(`There is no scenario ${scenarioPath}.`, "What it holds: everthink chaos --help");
   }
   const points = wholeNumber(parsed, "points", { fallback: DEFAULT_POINTS });

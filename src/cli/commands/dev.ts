@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { filledText, wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { makePrivateFolder } from "../../framework/serve/data-lock.ts";
-import { rootOf, viteConfigOf } from "../load-project.ts";
+import { requireProject, rootOf, viteConfigOf } from "../load-project.ts";
 
 const HIGHEST_PORT = 65_535;
 const STATE_FOLDER = ".wrangler";
@@ -14,7 +14,8 @@ const STATE_FOLDER = ".wrangler";
 export async function runDev(parsed: ParsedArguments, context: CliContext): Promise<number> {
   const root = rootOf(parsed, context);
   if (viteConfigOf(root) === undefined) {
-    throw new CommandError("There is no vite.config.ts here.", "Make a project: everthink init");
+    requireProject(root);
+    throw new CommandError("There is no vite.config.ts here.", "Make a project that has one: everthink init");
   }
   const host = filledText(parsed, "host");
   const port = parsed.text("port");

@@ -1,4 +1,6 @@
 // `everthink serve`: what was typed to one plain value, then serving until a signal.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Log } from "../../framework/serve/log.ts";
 import { serve, type ServeArguments } from "../../framework/serve/serve.ts";
 import { LOOPBACK_HOSTS } from "../../framework/serve/workerd-config.ts";
@@ -6,12 +8,18 @@ import { isLoopback } from "../../util/loopback.ts";
 import type { CliContext } from "../cli-context.ts";
 import { filledText, usageError, wholeNumber, type ParsedArguments } from "../command-line.ts";
 
+const BUILDS_FOLDER = "dist";
 const DEFAULT_PORT = 8787;
 const HIGHEST_PORT = 65_535;
 const LONGEST_SECONDS = 3_600;
 
 export async function runServe(parsed: ParsedArguments, context: CliContext): Promise<number> {
   const { cwd, environment, place, signal, hurry } = context;
+  // A build may be served without its project.
+  if (parsed.positionals.length === 0 && !existsSync(join(cwd, BUILDS_FOLDER))) {
+    const { requireProject } = await import("../load-project.ts");
+    requireProject(cwd);
+  }
   await serve(serveArguments(parsed), {
     workingFolder: cwd,
     variables: environment,

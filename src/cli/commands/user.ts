@@ -12,7 +12,7 @@ import {
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { usageError, type ParsedArguments } from "../command-line.ts";
 import { writeVariables } from "../init/variables-file.ts";
-import { rootOf } from "../load-project.ts";
+import { requireProject, rootOf } from "../load-project.ts";
 
 const SECRET_BYTES = 32;
 const MIN_PASSWORD_CHARS = 8;
@@ -24,6 +24,7 @@ export async function runUser(parsed: ParsedArguments, context: CliContext): Pro
     throw usageError(parsed.name, "Name who may log in by an e-mail address, such as ada@example.com.");
   }
   const root = rootOf(parsed, context);
+  if (parsed.flag("write")) requireProject(root);
   const known = readVariables(root, VARIABLES_FILE);
   const users = new Map(readUsers(known.get("LOGIN_USERS")));
   const line = await userLine(user, await passwordOf(parsed, context));

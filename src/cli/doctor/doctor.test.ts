@@ -67,6 +67,12 @@ const texts = (findings: readonly Finding[], level: Finding["level"]) =>
   findings.filter((one) => one.level === level).map(({ text }) => text);
 
 describe("doctor", () => {
+  test("an empty MODEL or MODEL_PROVIDER is the documented choice of the usual one, and no finding", async () => {
+    put(".dev.vars", "MODEL=\nMODEL_PROVIDER=\n");
+    const { findings } = await found("--offline");
+    expect(texts(findings, "warning").filter((text) => text.includes("MODEL"))).toEqual([]);
+  });
+
   test("a new project has no error, and one warning: the login for everthink serve", async () => {
     const { code, findings } = await found("--offline");
     expect([code, texts(findings, "error")]).toEqual([0, []]);

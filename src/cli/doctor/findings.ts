@@ -108,9 +108,14 @@ function access({ hasAuthorize, usesLogin, variables }: ProjectFacts): Finding[]
   return [{ level: "warning", text, mend: "everthink user <e-mail> --write" }];
 }
 
+/** Empty they are a choice: the usual model of the provider, the provider whose key is set. */
+const MEANT_EMPTY: readonly string[] = ["MODEL", "MODEL_PROVIDER"];
+
 function variablesFile({ variablesFile: file, variables, declared }: ProjectFacts): Finding[] {
   if (file === undefined) return [];
-  const empty = [...variables].filter(([, value]) => value === "").map(([name]) => name);
+  const empty = [...variables]
+    .filter(([name, value]) => value === "" && !MEANT_EMPTY.includes(name))
+    .map(([name]) => name);
   const unknown = declared.length === 0 ? [] : [...variables.keys()].filter((name) => !declared.includes(name));
   return [
     ...(file.isIgnored === false
