@@ -145,6 +145,7 @@ export type ThinkErrorCode =
   | "no-model"
   | "no-submissions"
   | "no-such-frame"
+  | "no-summarizer"
   | "no-web-socket"
   | "not-a-sub-agent"
   | "not-json"

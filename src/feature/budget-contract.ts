@@ -1,5 +1,6 @@
 // What agents of a tree and tools ask of the feature that keeps budgets. It lives in `budgets/`; a class without it loads none
 // of it. Types only.
+import type { CallMeter } from "../model/index.ts";
 import type { Json } from "../util/json.ts";
 
 /** What a turn has cost under its budgets. */
@@ -15,6 +16,8 @@ export interface SpentAmount {
 }
 
 export interface BudgetRole {
+  /** Of model calls that the framework makes beside the steps of a turn: for the turn that is running, if one is. */
+  readonly meter: CallMeter;
   /** The limits that hold for a sub-agent of this turn, or of work outside of turns, as plain data; undefined: there are none. */
   limitsOf(turnId: string | undefined): Promise<Json | undefined>;
   /** What a turn has spent so far, with its sub-agents; undefined: it has no limits, or nothing was spent. */

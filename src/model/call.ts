@@ -78,8 +78,8 @@ export interface ModelCallInput {
   /** Files may be fetched from names of a private network, too. */
   readonly allowsPrivateNames?: boolean;
   readonly signal: AbortSignal;
-  /** Measures each call of a provider, whichever model a step is given. */
-  readonly meter?: CallMeter | undefined;
+  /** Measures each call of a provider, whichever model a step is given. Undefined: said by the caller, as nothing is measured. */
+  readonly meter: CallMeter | undefined;
   readonly hooks?: ModelCallHooks;
   /** Hears of errors that do not fail the call. */
   readonly log?: (message: string, error: unknown) => void;

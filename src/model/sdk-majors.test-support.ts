@@ -46,6 +46,7 @@ export interface Started {
 export function start(major: TestMajor, { steps, ...overrides }: Overrides): Started {
   const model = major.model(steps);
   const call = callModel(major.sdk, {
+    meter: undefined,
     model,
     messages: [{ role: "user", content: "Hi" }],
     signal: new AbortController().signal,

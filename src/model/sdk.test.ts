@@ -53,6 +53,7 @@ test("chunks converted one by one are exactly those of toUIMessageStream", async
   ];
   const chunksOf = async (module: SdkModule, sendReasoning: boolean) => {
     const call = callModel(openSdk(module), {
+      meter: undefined,
       model: scriptedModel(steps()),
       messages: [{ role: "user", content: "Hi" }],
       tools,

@@ -52,6 +52,7 @@ async function turn(major: TestMajor, { before, after, execute, signal, dynamic 
     log: (message) => void logged.push(message)
   };
   const call = callModel(major.sdk, {
+    meter: undefined,
     model,
     messages: [{ role: "user", content: "Hi" }],
     tools: wrapTools({ t: tool }, watch),

@@ -8,6 +8,7 @@ import {
   firstOpenCall
 } from "./compaction-boundary.ts";
 import { chunksOf, summaryBudget, summaryPrompt } from "./compact-function-prompt.ts";
+import { sessionErrors } from "./errors.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 import { checkedCount, estimateMessageTokens, estimateStringTokens, type SessionTokenCounter } from "./tokens.ts";
 
@@ -18,7 +19,12 @@ export interface CompactResult {
   readonly summary: string;
 }
 
+/** Asks a model for a summary. */
+export type Summarize = (prompt: string) => Promise<string>;
+
 export interface CompactContext {
+  /** The agent's own model, each call of which counts for its budgets. */
+  readonly summarize?: Summarize;
   /** The session's own counter, if it has one. */
   readonly tokenCounter?: SessionTokenCounter;
   /** How many tokens the provider counts for this history, when that is known. */
@@ -32,8 +38,8 @@ export type CompactFunction = (
 ) => Promise<CompactResult | null> | CompactResult | null;
 
 export interface CompactOptions {
-  /** Asks a model. */
-  summarize(prompt: string): Promise<string>;
+  /** Asks a model. Default: the agent's own, whose calls count for its budgets. */
+  readonly summarize?: Summarize;
   /** Messages at the start that stay. Default 3. */
   readonly protectHead?: number;
   /** Newest messages that stay, by tokens. Default 20,000. */
@@ -55,12 +61,10 @@ export const MAX_SUMMARY_STEPS = 32;
 
 /**
  * @example
- * session.onCompaction(
- *   createCompactFunction({ summarize: (prompt) => generateText({ model, prompt }).then(({ text }) => text) })
- * );
+ * session.onCompaction(createCompactFunction()).compactAfter(100_000);
  */
 export function createCompactFunction(
-  options: CompactOptions
+  options: CompactOptions = {}
 ): (messages: readonly SessionMessage[], context?: CompactContext) => Promise<CompactResult | null> {
   return async (messages, context = {}) => {
     const { start, end } = await rangeOf(messages, options, context);
@@ -68,7 +72,9 @@ export function createCompactFunction(
     const middle = range.filter((message) => !isCompactionMessage(message));
     if (middle.length === 0) return null;
     const previous = messages.slice(0, end).filter(isCompactionMessage).map(textOf).join("\n\n");
-    const written = await summarizeInSteps(middle, previous === "" ? null : previous, options);
+    const summarize = options.summarize ?? context.summarize;
+    if (!summarize) throw sessionErrors.NoSummarizerError();
+    const written = await summarizeInSteps(middle, previous === "" ? null : previous, { ...options, summarize });
     const [first, last] = [middle[0], written && middle[written.complete - 1]];
     if (!written || !first || !last) return null;
     return { fromMessageId: first.id, toMessageId: last.id, summary: written.summary };
@@ -119,7 +125,7 @@ async function countAll(
 async function summarizeInSteps(
   middle: readonly SessionMessage[],
   previous: string | null,
-  { summarize, maxSummaryInputTokens = MAX_SUMMARY_INPUT_TOKENS }: CompactOptions
+  { summarize, maxSummaryInputTokens = MAX_SUMMARY_INPUT_TOKENS }: CompactOptions & { readonly summarize: Summarize }
 ): Promise<{ summary: string; complete: number } | null> {
   const budget = summaryBudget(estimateMessageTokens(middle));
   // While it grows from step to step, the summary may take as much of a question as it is asked to have.

@@ -2,7 +2,7 @@
 // No transaction is held while the function works. A failing function, counter or storage is reported and changes
 // nothing; the phase that clients see is always closed. Automatic compaction does not try again what saved nothing.
 import type { ContextBlock } from "./context/block.ts";
-import type { CompactContext, CompactFunction, CompactResult } from "./compact-function.ts";
+import type { CompactContext, CompactFunction, CompactResult, Summarize } from "./compact-function.ts";
 import { firstOpenCall } from "./compaction-boundary.ts";
 import { planCompaction, type SummaryNote } from "./compaction-plan.ts";
 import { CompactionRangeError, sessionErrors } from "./errors.ts";
@@ -24,6 +24,8 @@ export interface CompactionSettings {
   threshold?: number;
   tokenCounter?: SessionTokenCounter;
   onError?: CompactionErrorHandler;
+  /** Asks the agent's own model. */
+  summarize?: Summarize;
   /** Must not throw. */
   noteFor?: SummaryNote;
 }
@@ -172,13 +174,14 @@ export class Compactor implements StatusSource {
 
   #context(leafId: string | null): CompactContext {
     const { provider, settings } = this.#init;
-    if (settings.tokenCounter !== undefined) return { tokenCounter: settings.tokenCounter };
+    const shared = settings.summarize && { summarize: settings.summarize };
+    if (settings.tokenCounter !== undefined) return { ...shared, tokenCounter: settings.tokenCounter };
     // A report is about the active path.
-    if (leafId !== null || !(provider instanceof MessageStore)) return {};
+    if (leafId !== null || !(provider instanceof MessageStore)) return { ...shared };
     const extra = provider.usage.extraTokens();
-    if (extra === undefined) return {};
+    if (extra === undefined) return { ...shared };
     // The trigger's number: a tail chosen by another one could leave nothing to summarize, at every append.
-    return { tokenEstimate: Math.max(0, provider.shownTotals().tokens + extra) };
+    return { ...shared, tokenEstimate: Math.max(0, provider.shownTotals().tokens + extra) };
   }
 
   #count(tokenCounter: SessionTokenCounter): Promise<number> {

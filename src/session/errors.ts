@@ -46,10 +46,15 @@ export const sessionErrors = errorTable(ThinkError, {
     message: `The summary cannot stand for messages: ${reason}.`,
     hint: "Nothing was hidden. Check what the summarizing model returned."
   }),
+  NoSummarizerError: () => ({
+    code: "no-summarizer",
+    message: "There is no model to summarize with.",
+    hint: "Give createCompactFunction() a `summarize`: only the session of configureSession() has the agent's own model."
+  }),
   NoCompactionFunctionError: () => ({
     code: "no-compaction-function",
     message: "No compaction function registered. Call onCompaction() first.",
-    hint: "For example: session.onCompaction(createCompactFunction({ summarize }))."
+    hint: "For example: session.onCompaction(createCompactFunction())."
   }),
   CompactionUnsupportedError: () => ({
     code: "compaction-unsupported",

@@ -1,7 +1,7 @@
 // One conversation, as users and the engine see it: messages in a tree, read as the path to the newest one. Nothing is
 // touched before the first call. Storage is the agent's own SQLite or a provider the user brings; every method is
 // asynchronous so that both can be behind it.
-import type { CompactFunction } from "./compact-function.ts";
+import type { CompactFunction, Summarize } from "./compact-function.ts";
 import { Compactor, type CompactionErrorHandler, type CompactionSettings, type CompactOutcome } from "./compaction.ts";
 import { checkConfig, type ContextBlock, type ContextConfig, type SessionContextOptions } from "./context/block.ts";
 import type { SummaryNote } from "./compaction-plan.ts";
@@ -121,6 +121,11 @@ export class Session {
   onCompaction(compact: CompactFunction): this {
     this.#compaction.compact = compact;
     return this;
+  }
+
+  /** What compaction functions ask that have no model of their own. For the agent. */
+  summarizesWith(summarize: Summarize): void {
+    this.#compaction.summarize = summarize;
   }
 
   /** Adds a text to each summary that compaction stores, word for word. For features of an agent. */

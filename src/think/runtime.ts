@@ -34,6 +34,7 @@ import type { PromptExplanation } from "../feature/prompt-explanation.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript, type CountedTokens } from "../session/transcript.ts";
+import { summarize } from "./summarize.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { checkJson, checkMessages, type MessagesInput } from "../feature/turn-input.ts";
 import { allowsPrivateNames } from "../util/inside-address.ts";
@@ -126,9 +127,20 @@ export class ThinkRuntime {
   async start(): Promise<void> {
     if (this.#parts) return;
     this.#session = await this.overrides.configureSession(Session.create(this.overrides));
+    this.#session.summarizesWith((prompt) => this.#summarize(prompt));
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session), "conversation");
+  }
+
+  #summarize(prompt: string): Promise<string> {
+    return summarize(prompt, {
+      sdk: installedSdk(),
+      models: this.overrides.getModel(),
+      resolveModel: (id) => this.overrides.resolveModel(id),
+      meter: this.features.role("budgets")?.meter,
+      clock: this.agent.clock
+    });
   }
 
   /** An event of any kind has reached the agent, which is up. Records that are past their time go before it can see them. */

@@ -8,7 +8,7 @@ import type { Feature, Roles, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { pathKey } from "../../host/path.ts";
-import { installedSdk, meterModel, type ModelObject } from "../../model/index.ts";
+import { installedSdk, meterModel, type MeteredCall, type MeteredRun, type ModelObject } from "../../model/index.ts";
 import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
 import { isObject, parseJson, type Json } from "../../util/json.ts";
 import { amountOf, dollars, showAmount, unitsOf, type Amount } from "./amount.ts";
@@ -53,6 +53,7 @@ export class BudgetsFeature implements Feature {
       keepLimits: (turnId, limits) => this.#keep(turnId, limits)
     });
     const role: BudgetRole = {
+      meter: (call) => this.#meterCall(call),
       limitsOf: (turnId) => this.#handDown(turnId),
       spend: (amount, spent) => this.spend(amount, spent),
       costOf: (turnId) => this.#costOf(turnId)
@@ -142,11 +143,14 @@ export class BudgetsFeature implements Feature {
   /** The same model, each call of which counts. */
   budgeted(model: LanguageModel): ModelObject {
     const own = typeof model === "string" ? this.#services.overrides.resolveModel(model) : undefined;
-    return meterModel(installedSdk().resolveModel(own ?? model), async (call) => {
-      const turn = this.#services.turns.current();
-      const limits = await this.#limitsOf(turn);
-      return limits.length === 0 ? undefined : this.#newMeter(turn, limits).begin(call);
-    });
+    return meterModel(installedSdk().resolveModel(own ?? model), (call) => this.#meterCall(call));
+  }
+
+  /** A call that no step of a turn makes. */
+  async #meterCall(call: MeteredCall): Promise<MeteredRun | undefined> {
+    const turn = this.#services.turns.current();
+    const limits = await this.#limitsOf(turn);
+    return limits.length === 0 ? undefined : this.#newMeter(turn, limits).begin(call);
   }
 
   /** A cost that a tool has had. */

@@ -181,20 +181,20 @@ export class ThinkInspection implements InspectionSource {
     const found = this.#turns.find(request.turnId);
     const timeline = this.#turns.turn(request.turnId);
     if (!found || !timeline) return undefined;
-    const { clock } = this.#services;
+    const { overrides, clock, features } = this.#services;
     const models = this.#agent.inspectionModels();
     if (request.model !== undefined && !Object.hasOwn(models, request.model)) {
       throw featureErrors.InspectedModelError(request.model, Object.keys(models));
     }
-    const model = this.#agent.budgeted(
-      (request.model === undefined ? undefined : models[request.model]) ?? this.#ownModel()
-    );
+    const model = (request.model === undefined ? undefined : models[request.model]) ?? this.#ownModel();
     const answer = this.#answerOf(found);
     const history = changedHistory(this.#historyOf(found).history, request);
     const preview = await this.#services.previewTurn(found.timeline.channel ?? undefined, history);
     const changed = await runFork({
       sdk: installedSdk(),
       model,
+      resolveModel: (id) => overrides.resolveModel(id),
+      meter: features.role("budgets")?.meter,
       system: request.system ?? preview.explanation.text,
       messages: await preview.modelMessages(preview.shown),
       tools: offeredTools(preview),

@@ -9,9 +9,11 @@ import {
   callModel,
   isToolPart,
   toolNameOf,
+  type CallMeter,
   type ModelCall,
   type ModelCallOutcome,
   type ModelUsage,
+  type ResolveModel,
   type Sdk,
   type ToolPart
 } from "../../model/index.ts";
@@ -27,6 +29,8 @@ const TRY_TIMEOUT_MS = 120_000;
 export interface TryInput {
   readonly sdk: Sdk;
   readonly model: LanguageModel;
+  readonly resolveModel: ResolveModel;
+  readonly meter: CallMeter | undefined;
   readonly system: string;
   readonly messages: ModelMessage[];
   readonly tools: ToolSet;
@@ -37,12 +41,14 @@ export interface TryInput {
 }
 
 export async function runFork(input: TryInput): Promise<TriedRun> {
-  const { sdk, model, system, messages, results, clock, signal } = input;
+  const { sdk, model, resolveModel, meter, system, messages, results, clock, signal } = input;
   const calls: TriedCall[] = [];
   const startedAt = clock.now();
   const limit = new AbortController();
   const call = callModel(sdk, {
     model,
+    resolveModel,
+    meter,
     system,
     messages,
     tools: answeringTools(input.tools, results, calls),

@@ -3,7 +3,6 @@ import { generateText, type LanguageModel } from "ai";
 import { z } from "zod";
 import {
   action,
-  createCompactFunction,
   PRICES,
   Think,
   tokens,
@@ -12,7 +11,6 @@ import {
   type BudgetLimit,
   type ModelPrice
 } from "everthink";
-import type { Session } from "everthink/session";
 
 export class Assistant extends Think {
   override getModel(): LanguageModel {
@@ -48,9 +46,8 @@ export class Searching extends Assistant {
     };
   }
 
-  override configureSession(session: Session) {
-    const summarize = async (prompt: string) =>
-      (await generateText({ model: this.budgeted(this.getModel()), prompt })).text;
-    return session.onCompaction(createCompactFunction({ summarize }));
+  async nameChat(messages: string) {
+    const model = this.budgeted(openai("gpt-5"));
+    return (await generateText({ model, prompt: `Name this chat:\n${messages}` })).text;
   }
 }

@@ -1,5 +1,5 @@
 import { openai } from "@ai-sdk/openai";
-import { generateText, type LanguageModel } from "ai";
+import type { LanguageModel } from "ai";
 import { createCompactFunction, Think, type Session } from "everthink";
 import { AgentSearchProvider } from "everthink/session";
 
@@ -14,12 +14,8 @@ export class Companion extends Think {
       .withContext("memory", { description: "What you learned about the user", maxTokens: 2000 })
       .withContext("library", { description: "Things to look up", provider: new AgentSearchProvider(this) })
       .withCachedPrompt()
-      .onCompaction(createCompactFunction({ summarize: (prompt) => this.summarize(prompt) }))
+      .onCompaction(createCompactFunction())
       .compactAfter(100_000);
-  }
-
-  async summarize(prompt: string) {
-    return (await generateText({ model: this.getModel(), prompt })).text;
   }
 
   async find(words: string) {
