@@ -10,16 +10,41 @@ export interface Section {
 }
 
 export const SECTIONS: readonly Section[] = [
-  { label: "Start", pages: ["getting-started", "framework", "conventions", "studio", "testing", "troubleshooting"] },
+  {
+    label: "Start",
+    pages: ["getting-started", "deploy", "framework", "conventions", "studio", "troubleshooting", "faq"]
+  },
   {
     label: "Guides",
     pages: [
-      "client",
       "react",
+      "client",
       "connect",
-      "actions",
+      "human-approval",
+      "custom-servers",
+      "tenants",
+      "rag",
+      "files",
+      "multi-agent",
+      "messengers",
+      "scheduled-tasks",
+      "submissions",
+      "testing",
+      "evals",
+      "observability",
+      "production",
+      "self-hosting",
+      "moving-from-think"
+    ]
+  },
+  {
+    label: "Concepts",
+    pages: ["chat", "durability", "actions", "memory", "agent", "security", "architecture", "glossary"]
+  },
+  {
+    label: "Capabilities",
+    pages: [
       "workspace",
-      "memory",
       "skills",
       "mcp",
       "tools",
@@ -29,16 +54,14 @@ export const SECTIONS: readonly Section[] = [
       "execute",
       "extensions",
       "agent-tools",
-      "messengers",
-      "submissions",
-      "scheduled-tasks",
-      "custom-servers",
-      "self-hosting",
-      "moving-from-think"
+      "inspection",
+      "core"
     ]
   },
-  { label: "Concepts", pages: ["chat", "agent", "durability", "security", "architecture", "core", "comparison"] },
-  { label: "Reference", pages: ["errors", "limits", "stability", "inspection", "performance", "decisions"] },
+  {
+    label: "Reference",
+    pages: ["configuration", "errors", "events", "limits", "stability", "performance", "comparison", "decisions"]
+  },
   {
     label: "Commands",
     pages: [

@@ -1,0 +1,3 @@
+import { login } from "./tenant-login.ts";
+
+export default { fetch: login.fetch };
