@@ -16,6 +16,18 @@ test("every page of docs/ stands in the navigation once, and nothing else does",
   for (const path of listed) expect(existsSync(new URL(`${path}.md`, docs)), path).toBe(true);
 });
 
+test("the README links each page under the name of its section, once", () => {
+  const readme =
+    readFileSync(new URL("../README.md", docs), "utf8").split("\n## Documentation\n")[1]?.split("\n## ")[0] ?? "";
+  for (const { label, pages } of SECTIONS.filter((section) => section.label !== "Commands")) {
+    const row = new RegExp(`^\\| \\*\\*${label}\\*\\* \\| (.*) \\|$`, "m").exec(readme)?.[1] ?? "";
+    const linked = [...row.matchAll(/\]\(docs\/([\w-]+)\.md\)/g)].map(([, path]) => path);
+    expect(linked, label).toEqual(
+      label === "Reference" ? ["cli", ...pages.filter((path) => path !== "decisions")] : pages
+    );
+  }
+});
+
 test("every page begins with its title and says in its first paragraph what it is about", () => {
   for (const path of SECTIONS.flatMap(({ pages }) => pages)) {
     const { title, description } = readPage(readFileSync(new URL(`${path}.md`, docs), "utf8"));
