@@ -27,6 +27,7 @@ export { describeRetry } from "everthink/client";
 export type {
   AgentRun,
   AwaitedRetry,
+  ClientReceipt,
   ConnectionState,
   Status,
   ThinkClientOptions,

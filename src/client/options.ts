@@ -50,6 +50,8 @@ export interface ThinkSnapshot<State = unknown> extends ChatView {
    * them when they have.
    */
   readonly queued: readonly ClientReceipt[];
+  /** What became of messages that waited, of those that changed since this client was made: the newest 32. */
+  readonly receipts: readonly ClientReceipt[];
 }
 
 export interface SubmitOptions {
@@ -72,7 +74,7 @@ export interface SubmitResult extends ClientSubmission {
 /** What a client shows of the agent beside the conversation. */
 export type AgentSide = Pick<
   ThinkSnapshot,
-  "connection" | "connectionError" | "state" | "stateError" | "identity" | "submissions" | "queued"
+  "connection" | "connectionError" | "state" | "stateError" | "identity" | "submissions" | "queued" | "receipts"
 >;
 
 /** Before a connection. */
@@ -83,5 +85,6 @@ export const NO_AGENT: AgentSide = {
   stateError: undefined,
   identity: undefined,
   submissions: [],
-  queued: []
+  queued: [],
+  receipts: []
 };

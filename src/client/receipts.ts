@@ -36,6 +36,20 @@ export function withReceipts(
   return ordered.map((receipt, index) => ({ ...receipt, place: index + 1 }));
 }
 
+/** Receipts of messages that wait no more, which a client keeps. The oldest is forgotten first. */
+export const ENDED_RECEIPTS = 32;
+
+/** What became of those that wait no more, in the order in which it did. */
+export function withEnded(
+  known: readonly ClientReceipt[],
+  receipts: readonly ClientReceipt[]
+): readonly ClientReceipt[] {
+  const ended = receipts.filter(({ state }) => state !== "accepted" && state !== "queued");
+  if (ended.length === 0) return known;
+  const ids = new Set(ended.map(({ id }) => id));
+  return [...known.filter(({ id }) => !ids.has(id)), ...ended].slice(-ENDED_RECEIPTS);
+}
+
 function isSteer({ kind }: ClientReceipt): boolean {
   return kind === "steer";
 }

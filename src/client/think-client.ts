@@ -33,7 +33,7 @@ import {
 import { Outbox } from "./outbox.ts";
 import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequest } from "./requests.ts";
 import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE } from "./socket.ts";
-import { withoutWaiting, withReceipts, type ClientReceipt } from "./receipts.ts";
+import { withEnded, withoutWaiting, withReceipts, type ClientReceipt } from "./receipts.ts";
 import { withSubmissions } from "./submissions.ts";
 import { type WaitingApproval, viewOf } from "./view.ts";
 import { pageOrigin, resolvePlatform, watchNetwork, type ThinkClientPlatform } from "./platform.ts";
@@ -429,7 +429,10 @@ export class ThinkClient<Agent = unknown> {
       case "submissions":
         return this.#setAgent({ submissions: withSubmissions(this.#agent.submissions, frame.submissions) });
       case "receipts":
-        return this.#setAgent({ queued: withReceipts(this.#agent.queued, frame) });
+        return this.#setAgent({
+          queued: withReceipts(this.#agent.queued, frame),
+          receipts: withEnded(this.#agent.receipts, frame.receipts)
+        });
       case "state-error":
         return this.#setAgent({ stateError: frame.error });
       case "answer":

@@ -90,6 +90,11 @@ export class Visitor {
     return this.page.getByRole("complementary", { name: "Underneath" });
   }
 
+  /** Messages that wait while an answer is written. */
+  get waiting(): Locator {
+    return this.page.getByRole("list", { name: "Waiting messages" }).getByRole("listitem");
+  }
+
   tool(name: string): Locator {
     return this.log.getByRole("group", { name: `Tool ${name}`, exact: true }).last();
   }

@@ -13,7 +13,7 @@ import { namelessControls } from "../assistant/accessible-names.ts";
 import { seriousIssues } from "./axe.ts";
 import { launchBrowser } from "./browser.ts";
 
-const PARTS = ["markdown", "tools", "approvals", "welcome", "busy", "silent", "trouble", "list"];
+const PARTS = ["markdown", "tools", "approvals", "welcome", "busy", "steering", "silent", "trouble", "list"];
 const SIZES = [
   { width: 390, height: 844 },
   { width: 1280, height: 800 }
@@ -80,6 +80,14 @@ async function photograph(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `parts-${name}.png`), animations: "disabled" });
 }
 
+/** Buttons that stand outside of what can be seen without scrolling sideways. */
+function clipped(): string[] {
+  return [...document.querySelectorAll("button")].flatMap((button) => {
+    const { left, right } = button.getBoundingClientRect();
+    return left < 0 || right > innerWidth ? [button.ariaLabel ?? button.innerText] : [];
+  });
+}
+
 test.each(PARTS)(
   "%s: everybody can use it, in light and dark, on a phone and on a desk",
   async (part) => {
@@ -93,6 +101,7 @@ test.each(PARTS)(
         expect(await seriousIssues(page), `${colorScheme} ${viewport.width}`).toEqual([]);
         expect(await namelessControls(page)).toEqual([]);
         expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+        expect(await page.evaluate(clipped)).toEqual([]);
         expect(await page.evaluate(() => document.body.dataset["failed"])).toBeUndefined();
         await page.close();
       }
@@ -130,14 +139,112 @@ test("a model that says nothing is shown with since when, and a press stops the 
   await page.close();
 });
 
-test("a retry is shown with its reason, its wait and its number, and waiting messages can be taken back", async () => {
+test("a retry is shown with its reason, its wait and its number", async () => {
   const page = await open("busy");
   await page.getByText(/try in \d+ s, attempt 2 of 5/).waitFor();
-  const waiting = page.getByRole("list", { name: "Waiting messages" });
-  expect(await waiting.getByRole("listitem").count()).toBe(2);
-  await waiting.getByRole("button", { name: "Take back “In feet, please.”" }).click();
-  expect(await sent(page)).toEqual(['take back "s2"']);
   await page.close();
+});
+
+/** As assistive technology reads them. */
+const chips = (page: Page) => page.getByRole("list", { name: "Waiting messages" }).getByRole("listitem");
+
+test("messages that wait stand above the field with state and place, and what became of one is said there and with it", async () => {
+  const page = await open("steering");
+  const texts = () => chips(page).allInnerTexts();
+  const words = async () => (await texts()).map((text) => text.replaceAll(/\s+/g, " ").trim());
+  expect(await words()).toEqual([
+    "Only the western ones. waiting 1 of 4",
+    expect.stringMatching(/^Only the lights that can .* waiting 2 of 4$/),
+    "And the fog signals? waiting 3 of 4",
+    "In feet, please. waiting 4 of 4",
+    "Thank you. sending"
+  ]);
+  await page.getByRole("button", { name: "Next step" }).click();
+  await page.getByRole("button", { name: "Next turn" }).click();
+  expect((await words()).slice(0, 3)).toEqual([
+    "Only the western ones. applied at step 3",
+    "And the fog signals? became a turn",
+    expect.stringMatching(/waiting 1 of 2$/)
+  ]);
+  const said = page.locator("[aria-live=polite]").filter({ hasText: "And the fog signals?: became a turn" });
+  await said.waitFor({ state: "attached" });
+  const log = page.getByRole("log");
+  await log.getByText("Applied at step 3").waitFor();
+  await log.getByText("Became a turn").waitFor();
+  await photograph(page, "steering-ended-light-1280");
+  expect(await seriousIssues(page)).toEqual([]);
+  // They have been read, and make room.
+  await chips(page).filter({ hasText: "applied at step 3" }).waitFor({ state: "detached" });
+  await page.close();
+});
+
+test("a waiting message is edited and taken back by keyboard, and words that came too late are in the field", async () => {
+  const page = await open("steering");
+  const focused = () => page.evaluate(() => document.activeElement?.ariaLabel);
+  await page.getByRole("button", { name: "Edit “And the fog signals?”" }).focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await expect.poll(focused).toBe("Edit “And the fog signals?”");
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "Edited waiting message" }).fill("And the horns?");
+  await photograph(page, "steering-edit-light-1280");
+  expect(await seriousIssues(page)).toEqual([]);
+  await page.keyboard.press("Enter");
+  await expect.poll(focused).toBe("Edit “And the fog signals?”");
+  await page.keyboard.press("Tab");
+  expect(await focused()).toBe("Take back “And the fog signals?”");
+  await page.keyboard.press("Enter");
+  await expect.poll(focused).toBe("Message");
+  expect(await chips(page).count()).toBe(4);
+  await page.getByRole("button", { name: "Edit “In feet, please.”" }).click();
+  await page.keyboard.type(" Or yards.");
+  await page.keyboard.press("Enter");
+  await expect
+    .poll(() => page.getByRole("textbox", { name: "Message" }).inputValue())
+    .toBe("In feet, please. Or yards.");
+  expect(await sent(page)).toEqual([
+    'edit waiting "f1" [{"type":"text","text":"And the horns?"}]',
+    'withdraw "f1"',
+    'edit waiting "f2" [{"type":"text","text":"In feet, please. Or yards."}]'
+  ]);
+  await page.close();
+});
+
+test("while an answer is written Enter steers, Alt+Enter asks after it, and each is a button too; a press ends it after its step", async () => {
+  const page = await open("steering");
+  const field = page.getByRole("textbox", { name: "Message" });
+  await field.fill("one");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("two");
+  await page.keyboard.press("Alt+Enter");
+  await page.keyboard.type("three");
+  await page.getByRole("button", { name: "Steer the answer" }).click();
+  await field.fill("four");
+  await page.getByRole("button", { name: "Ask after this answer" }).click();
+  expect(await field.inputValue()).toBe("");
+  await page.getByRole("button", { name: "Stop after this step" }).click();
+  expect(await page.getByRole("button", { name: "Stops after this step" }).isDisabled()).toBe(true);
+  const words = (text: string) => `[{"type":"text","text":"${text}"}]`;
+  expect(await sent(page)).toEqual([
+    `steer ${words("one")}`,
+    `follow up ${words("two")}`,
+    `steer ${words("three")}`,
+    `follow up ${words("four")}`,
+    "stop after step"
+  ]);
+  await page.close();
+});
+
+test("without a connection, and where nothing is answered, what is written is sent: the outbox keeps it", async () => {
+  for (const part of ["offline", "welcome"]) {
+    const page = await open(part);
+    const field = page.getByRole("textbox", { name: "Message" });
+    await field.fill("one");
+    await field.press("Alt+Enter");
+    expect(await sent(page)).toEqual(['send [{"type":"text","text":"one"}]']);
+    expect(await page.getByRole("button", { name: "Steer the answer" }).count()).toBe(0);
+    await page.close();
+  }
 });
 
 test("Enter sends the text once, Shift+Enter starts a line, / leads to the field, and a suggestion is sent as it stands", async () => {

@@ -81,6 +81,10 @@ test("what waits is shown in every tab apart from the conversation, and joins it
   await network.settle();
   for (const tab of [client, other, late]) {
     expect(queuedIn(tab)).toEqual([]);
+    expect(tab.getSnapshot().receipts).toMatchObject([
+      { kind: "steer", state: "applied", step: 1 },
+      { kind: "follow-up", state: "started" }
+    ]);
     expect(shownIn(tab)).toEqual([
       "user:Search in Paris.",
       "assistant:Looking. ",

@@ -1,14 +1,13 @@
 // The parts of a chat page. `everthink/react` exports them; `npx everthink add chat` copies this folder into a project.
 export { Chat, type ChatProps } from "./chat.tsx";
 export { Composer, type ComposerProps } from "./composer/composer.tsx";
-export type { QueuedMessage } from "./composer/queued-list.tsx";
 export type { AttachedImage } from "./composer/read-image.ts";
 export type { Attachments } from "./composer/use-attachments.ts";
 export { useDrop } from "./composer/use-drop.ts";
 export { ChatRoot, type ChatRootProps } from "./conversation/chat-root.tsx";
 export { useChatRoot, type ProgramCall } from "./conversation/context.ts";
 export { Conversation, type ConversationProps } from "./conversation/conversation.tsx";
-export type { Acting, ConversationActions } from "./conversation/use-actions.ts";
+export type { Acting, ConversationActions, UnsentMessage } from "./conversation/use-actions.ts";
 export { useConversation, type ConversationView } from "./conversation/use-conversation.ts";
 export type { Interruption } from "./conversation/use-interruption.ts";
 export { useStickToEnd, type StickToEnd } from "./conversation/use-stick-to-end.ts";

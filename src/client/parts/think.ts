@@ -3,6 +3,7 @@
 export { describeRetry } from "../retry.ts";
 export type { AgentRun } from "../agent-runs.ts";
 export type { AwaitedRetry } from "../retry.ts";
+export type { ClientReceipt } from "../receipts.ts";
 export type { ConnectionState } from "../socket.ts";
 export type { Status, WaitingApproval } from "../view.ts";
 export type { ThinkClientOptions } from "../options.ts";

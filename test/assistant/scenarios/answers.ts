@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { SUGGESTIONS } from "../../../examples/assistant/shared/suggestions.ts";
 import type { Scenario } from "../scenario.ts";
-import { eventually, textIn, type Visitor } from "../visitor.ts";
+import { textIn, type Visitor } from "../visitor.ts";
 import { storedAnswers, STORY, wholeStory } from "./whole-story.ts";
 
 export const answersASuggestion: Scenario = {
@@ -76,36 +76,37 @@ export const rendersMarkdown: Scenario = {
 };
 
 export const queues: Scenario = {
-  name: "a question asked during an answer waits for its turn and is answered after it",
+  name: "a question asked during an answer that has no further step waits above the field, and is answered after it",
   async play({ visitor }) {
-    const notes = await waitingNotesOf(visitor);
+    const chips = await chipsOf(visitor);
     await visitor.ask(STORY);
+    await visitor.button("Stop").waitFor();
     await visitor.ask("What is 6*7?");
     await visitor.photograph("queued");
     await visitor.counts(visitor.answers, 2);
     await visitor.answerHas("42");
     await visitor.isSettled();
     await visitor.answers.first().getByRole("heading", { name: "The Keeper of Gull Rock" }).waitFor();
-    await eventually(() => visitor.page.getByText("Waiting for its turn").count()).toBe(0);
-    expect(await notes()).toContain("What is 6*7?");
+    await visitor.questions.last().getByText("Became a turn").waitFor();
+    expect(await chips()).toEqual(
+      expect.arrayContaining(["What is 6*7? waiting 1 of 1", "What is 6*7? became a turn"])
+    );
   }
 };
 
-/** Every question that is shown as waiting from here on. Watched inside the page: its turn may come between two looks. */
-async function waitingNotesOf({ page }: Visitor): Promise<() => Promise<string[]>> {
+/** Every message that is shown as waiting from here on. Watched inside the page: its turn may come between two looks. */
+async function chipsOf({ page }: Visitor): Promise<() => Promise<string[]>> {
   const seen = await page.evaluateHandle(() => {
-    const questions = new Set<string>();
+    const texts = new Set<string>();
     const note = () => {
-      for (const bubble of document.querySelectorAll<HTMLElement>(
-        "[data-role=user]:has(.think-waiting-note) .think-bubble"
-      )) {
-        questions.add(bubble.innerText);
+      for (const chip of document.querySelectorAll<HTMLElement>(".think-waiting li")) {
+        texts.add(chip.innerText.replaceAll(/\s+/g, " ").trim());
       }
     };
-    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, attributes: true });
-    return questions;
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+    return texts;
   });
-  return () => seen.evaluate((questions) => [...questions]);
+  return () => seen.evaluate((texts) => [...texts]);
 }
 
 export const answerScenarios: readonly Scenario[] = [answersASuggestion, stops, rendersMarkdown, queues];

@@ -1,5 +1,5 @@
 // The gallery of the parts: one of them at a time, named by the query.
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import {
   applyStoredTheme,
@@ -14,6 +14,7 @@ import {
   Welcome,
   type ConversationView
 } from "../../../src/client/react.ts";
+import type { ClientReceipt } from "../../../src/client/index.ts";
 import { MESSAGES, record, sampleView } from "./sample.ts";
 
 const HOUR_MS = 3_600_000;
@@ -40,6 +41,66 @@ const CALLS = [
 const callsOfProgram = () => Promise.resolve(CALLS);
 
 const only = (...ids: string[]) => MESSAGES.filter(({ id }) => ids.includes(id));
+
+const LONG =
+  "Only the lights that can be seen from the ferry, by night and in rain, and none that were switched off since 2019.";
+
+const waitingMessage = (id: string, kind: ClientReceipt["kind"], text: string): ClientReceipt => ({
+  id,
+  kind,
+  state: kind === "steer" ? "accepted" : "queued",
+  at: 0,
+  messageIds: [`m-${id}`],
+  messages: [{ id: `m-${id}`, role: "user", parts: [{ type: "text", text }] }]
+});
+
+/** Four messages wait. "Next step" lets the first steer take effect, and the edit of the last one comes too late. */
+function Steering() {
+  const [queued, setQueued] = useState([
+    waitingMessage("s1", "steer", "Only the western ones."),
+    waitingMessage("s2", "steer", LONG),
+    waitingMessage("f1", "follow-up", "And the fog signals?"),
+    waitingMessage("f2", "follow-up", "In feet, please.")
+  ]);
+  const [receipts, setReceipts] = useState<readonly ClientReceipt[]>([]);
+  const ends = (id: string, end: Partial<ClientReceipt>) => {
+    const receipt = queued.find((one) => one.id === id);
+    setQueued(queued.filter((one) => one.id !== id));
+    if (receipt) setReceipts([...receipts, { ...receipt, ...end }]);
+  };
+  const { actions } = sampleView({});
+  const view: Partial<ConversationView> = {
+    messages: [
+      ...only("q1"),
+      { id: "a9", role: "assistant", parts: [{ type: "text", text: "Two **lights" }] },
+      ...receipts.flatMap((receipt) => receipt.messages ?? [])
+    ],
+    status: "running",
+    isBusy: true,
+    queued,
+    receipts,
+    unsent: [{ id: "u1", kind: "follow-up", parts: [{ type: "text", text: "Thank you." }] }],
+    actions: {
+      ...actions,
+      withdraw: (id) => {
+        actions.withdraw(id);
+        ends(id, { state: "withdrawn" });
+      },
+      editQueued: async (id, parts) => {
+        await actions.editQueued(id, parts);
+        return id !== "f2";
+      }
+    }
+  };
+  return (
+    <Frame view={view}>
+      <button onClick={() => ends("s1", { state: "applied", step: 3 })}>Next step</button>
+      <button onClick={() => ends("f1", { state: "started" })}>Next turn</button>
+      <Conversation />
+      <Composer canSubmit />
+    </Frame>
+  );
+}
 
 const PARTS: Readonly<Record<string, () => ReactNode>> = {
   markdown: () => (
@@ -83,15 +144,10 @@ const PARTS: Readonly<Record<string, () => ReactNode>> = {
       }}
     >
       <Conversation />
-      <Composer
-        queued={[
-          { id: "s1", text: "And the fog signals?" },
-          { id: "s2", text: "In feet, please." }
-        ]}
-        onRemoveQueued={(id) => record("take back", id)}
-      />
+      <Composer />
     </Frame>
   ),
+  steering: () => <Steering />,
   silent: () => (
     <Frame view={{ messages: only("q1"), status: "running", isBusy: true, silentSince: Date.UTC(2026, 10, 1, 12, 34) }}>
       <Conversation />
@@ -109,6 +165,12 @@ const PARTS: Readonly<Record<string, () => ReactNode>> = {
       }}
     >
       <ConnectionBanner onRetry={() => record("retry the page")} />
+      <Conversation />
+      <Composer />
+    </Frame>
+  ),
+  offline: () => (
+    <Frame view={{ messages: only("q1"), status: "running", isBusy: true, connection: "reconnecting" }}>
       <Conversation />
       <Composer />
     </Frame>

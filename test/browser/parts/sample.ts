@@ -135,6 +135,9 @@ export function sampleView(given: Partial<ConversationView>): ConversationView {
     pendingApprovals: [parked, inline],
     versions: { a1: ["a0", "a1"] },
     sent: 0,
+    unsent: [],
+    queued: [],
+    receipts: [],
     problem: undefined,
     forgetProblem: () => record("forget"),
     attachments: {
@@ -147,6 +150,11 @@ export function sampleView(given: Partial<ConversationView>): ConversationView {
     actions: {
       send: (parts) => record("send", parts),
       submit: (parts) => record("submit", parts),
+      steer: (parts) => resolved("steer")(parts).then(() => true),
+      followUp: (parts) => resolved("follow up")(parts).then(() => true),
+      editQueued: (id, parts) => resolved("edit waiting")(id, parts).then(() => true),
+      withdraw: (id) => record("withdraw", id),
+      stopAfterStep: () => record("stop after step"),
       retry: () => record("retry"),
       stop: () => record("stop"),
       regenerate: (id) => record("regenerate", id),

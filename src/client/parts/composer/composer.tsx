@@ -1,5 +1,5 @@
-// Where a person writes. Enter sends, Shift+Enter starts a line; pictures come by button, paste or drop. While an
-// answer is being written a further message may be sent: it waits for its turn.
+// Where a person writes. Enter sends, Shift+Enter starts a line; pictures come by button, paste or drop. While an answer is
+// being written, Enter gives the message to it, and Alt+Enter keeps it for after it.
 import {
   useCallback,
   useEffect,
@@ -14,10 +14,12 @@ import { IconButton } from "../page/icon-button.tsx";
 import { Icon, StopIcon } from "../page/icons.tsx";
 import { ApprovalBar } from "./approval-bar.tsx";
 import { usePageKeys } from "./page-keys.ts";
-import { QueuedList, type QueuedMessage } from "./queued-list.tsx";
 import { IMAGE_TYPES } from "./read-image.ts";
 import { Thumbnails } from "./thumbnails.tsx";
 import type { Attachments } from "./use-attachments.ts";
+import { WaitingList } from "./waiting-list.tsx";
+import { useWaitingMessages } from "./waiting-messages.ts";
+import { waysOf, type Give, type Way } from "./ways.ts";
 
 export interface ComposerProps {
   readonly placeholder?: string;
@@ -25,45 +27,62 @@ export interface ComposerProps {
   readonly canSubmit?: boolean;
   /** False: no pictures. For models that see none. */
   readonly canAttach?: boolean;
-  /** Messages that wait for a place in the answer, shown above the field. */
-  readonly queued?: readonly QueuedMessage[];
-  /** Takes one of them back. */
-  readonly onRemoveQueued?: (id: string) => void;
+  /**
+   * What Enter does while an answer is being written: gives the message to it (the default), keeps it for after it, or sends
+   * it as at any other time. Alt+Enter does the other of the first two. `send` is for agents without steering.
+   */
+  readonly whileBusy?: "steer" | "follow-up" | "send";
 }
 
 /**
- * The field for messages, with pictures, "Stop", and the questions that are out of sight. `/` and Ctrl+K lead to it,
- * Escape stops the answer.
+ * The field for messages, with pictures, "Stop", the messages that wait while an answer is written, and the questions that
+ * are out of sight. `/` and Ctrl+K lead to it, Escape stops the answer.
  *
  * @example
  * <Composer placeholder="Ask about your order" />
  */
 export function Composer(props: ComposerProps) {
-  const { placeholder = "Write a message", canSubmit = false, canAttach = true, queued = [], onRemoveQueued } = props;
-  const { actions, attachments, isBusy, pendingApprovals, problem, forgetProblem } = useChatRoot();
-  const { send, submit, stop } = actions;
+  const { placeholder = "Write a message", canSubmit = false, canAttach = true, whileBusy = "steer" } = props;
+  const conversation = useChatRoot();
+  const { actions, attachments, isBusy, connection, pendingApprovals, problem, forgetProblem } = conversation;
+  const { submit, stop } = actions;
+  const waiting = useWaitingMessages(conversation);
   const [draft, setDraft] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
+  const focusComposer = useCallback(() => field.current?.focus(), []);
   usePageKeys({
-    focusComposer: useCallback(() => field.current?.focus(), []),
+    focusComposer,
     escape: useCallback(() => {
       if (isBusy) stop();
       return isBusy;
     }, [isBusy, stop])
   });
   const isEmpty = draft.trim() === "" && attachments.images.length === 0;
-  const hand = (to: typeof send) => {
+  const keep = (text: string) => setDraft((now) => (now === "" ? text : now));
+  const hand = async (to: Give) => {
     if (isEmpty) return;
     const text = draft.trim();
     const pictures = attachments.images.map(({ id: _id, ...image }) => ({ type: "file" as const, ...image }));
-    to([...pictures, ...(text === "" ? [] : [{ type: "text" as const, text }])]);
+    const parts = [...pictures, ...(text === "" ? [] : [{ type: "text" as const, text }])];
     setDraft("");
     attachments.clear();
+    // Words that were refused are not lost.
+    if ((await to(parts)) === false) keep(text);
   };
+  // What is written without a connection is kept by the outbox.
+  const canSteer = isBusy && connection === "open" && whileBusy !== "send";
+  const [first, second] = waysOf(canSteer ? whileBusy : "send", actions);
   return (
     <div className="think-part think-dock">
       <ApprovalBar pending={pendingApprovals} />
-      <QueuedList queued={queued} onRemove={onRemoveQueued} />
+      <WaitingList
+        messages={waiting.messages}
+        onEdit={actions.editQueued}
+        onWithdraw={actions.withdraw}
+        onForget={waiting.forget}
+        onLate={keep}
+        onLeave={focusComposer}
+      />
       {problem !== undefined && (
         <p className="think-problem" role="alert">
           {problem}
@@ -74,7 +93,7 @@ export function Composer(props: ComposerProps) {
         className="think-composer"
         onSubmit={(event) => {
           event.preventDefault();
-          hand(send);
+          void hand(first.give);
         }}
       >
         <Thumbnails images={attachments.images} onRemove={attachments.remove} />
@@ -87,25 +106,37 @@ export function Composer(props: ComposerProps) {
           fieldRef={field}
           {...{ draft, placeholder, attachments }}
           onDraft={setDraft}
-          onEnter={() => hand(send)}
+          onEnter={(isAlt) => void hand(isAlt && second ? second.give : first.give)}
         />
         <div className="think-composer-actions">
           {canAttach && <AttachButton attachments={attachments} />}
-          <span className="think-composer-hint" aria-hidden="true">
-            <kbd>Enter</kbd> sends <kbd>Shift</kbd> <kbd>Enter</kbd> new line
-          </span>
+          <KeyHint first={first} second={second} />
           {canSubmit && (
-            <IconButton icon="hand" label="Do this in the background" disabled={isEmpty} onClick={() => hand(submit)} />
+            <IconButton
+              icon="hand"
+              label="Do this in the background"
+              disabled={isEmpty}
+              onClick={() => void hand(submit)}
+            />
           )}
+          {isBusy && whileBusy !== "send" && <StopAfterStepButton onStop={actions.stopAfterStep} />}
           {isBusy && <StopButton onStop={stop} />}
+          {second && (
+            <IconButton
+              icon={second.icon}
+              label={second.label}
+              disabled={isEmpty}
+              onClick={() => void hand(second.give)}
+            />
+          )}
           <button
             type="submit"
             className="think-round-button think-send"
-            aria-label="Send"
-            title="Send"
+            aria-label={first.label}
+            title={first.label}
             disabled={isEmpty}
           >
-            <Icon name="send" />
+            <Icon name={first.icon} />
           </button>
         </div>
       </form>
@@ -113,13 +144,26 @@ export function Composer(props: ComposerProps) {
   );
 }
 
+function KeyHint({ first, second }: { first: Way; second: Way | undefined }) {
+  return (
+    <span className="think-composer-hint" aria-hidden="true">
+      <kbd>Enter</kbd> {first.verb}{" "}
+      <span>
+        <kbd>{second ? ALT_KEY : "Shift"}</kbd> <kbd>Enter</kbd> {second ? second.verb : "new line"}
+      </span>
+    </span>
+  );
+}
+
+const ALT_KEY = typeof navigator !== "undefined" && /mac|iphone|ipad/i.test(navigator.userAgent) ? "Option" : "Alt";
+
 interface FieldProps {
   fieldRef: RefObject<HTMLTextAreaElement | null>;
   draft: string;
   placeholder: string;
   attachments: Attachments;
   onDraft(text: string): void;
-  onEnter(): void;
+  onEnter(isAlt: boolean): void;
 }
 
 function Field({ fieldRef, draft, placeholder, attachments, onDraft, onEnter }: FieldProps) {
@@ -129,7 +173,7 @@ function Field({ fieldRef, draft, placeholder, attachments, onDraft, onEnter }: 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    onEnter();
+    onEnter(event.altKey);
   };
   const onPaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files];
@@ -177,6 +221,23 @@ function StopButton({ onStop }: { onStop: () => void }) {
     <button type="button" className="think-round-button think-stop" aria-label="Stop" title="Stop" onClick={onStop}>
       <StopIcon />
     </button>
+  );
+}
+
+/** It is there as long as an answer is being written: a press lasts until then. */
+function StopAfterStepButton({ onStop }: { onStop: () => void }) {
+  const [isPressed, setPressed] = useState(false);
+  const label = isPressed ? "Stops after this step" : "Stop after this step";
+  return (
+    <IconButton
+      icon="finish"
+      label={label}
+      disabled={isPressed}
+      onClick={() => {
+        setPressed(true);
+        onStop();
+      }}
+    />
   );
 }
 

@@ -1,8 +1,9 @@
 // The conversation as it is shown: messages, the answer being written, what went wrong, and the way back to the end.
-import { useEffect, type ReactNode } from "react";
+import { useEffect, useMemo, type ReactNode } from "react";
 import type { UIMessage } from "ai";
 import { Message } from "../message/message.tsx";
 import { Icon } from "../page/icons.tsx";
+import { receiptsByMessage } from "../composer/receipt-words.ts";
 import { useChatRoot } from "./context.ts";
 import { RecoveringLine, RetryLine, SilenceLine, ThinkingLine } from "./lines.tsx";
 import { TurnError } from "./turn-error.tsx";
@@ -23,7 +24,8 @@ export interface ConversationProps {
  */
 export function Conversation({ empty }: ConversationProps) {
   const conversation = useChatRoot();
-  const { messages, status, connection, error, isBusy, versions, actions, sent } = conversation;
+  const { messages, status, connection, error, isBusy, versions, actions, sent, receipts } = conversation;
+  const words = useMemo(() => receiptsByMessage(receipts), [receipts]);
   const { scrollerRef, contentRef, isAtEnd, jumpToEnd } = useStickToEnd(messages.length > 0);
   const live = useLiveAnswer(messages, status);
   useEffect(() => {
@@ -39,7 +41,8 @@ export function Conversation({ empty }: ConversationProps) {
         message={message}
         versions={versions[message.id]}
         isConversationBusy={isBusy}
-        isWaiting={live.waiting.has(message.id)}
+        isWaiting={live.waiting.has(message.id) && !words.has(message.id)}
+        receipt={words.get(message.id)}
         isLive={isLive}
         isLast={index === messages.length - 1}
         actions={actions}

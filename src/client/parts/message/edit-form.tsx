@@ -3,11 +3,15 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
 interface EditFormProps {
   text: string;
+  /** Of the field, and of the button that ends it. */
+  words?: { readonly field: string; readonly save: string };
   onSave(text: string): void;
   onCancel(): void;
 }
 
-export function EditForm({ text, onSave, onCancel }: EditFormProps) {
+const OF_A_MESSAGE = { field: "Edited message", save: "Save and send" };
+
+export function EditForm({ text, words = OF_A_MESSAGE, onSave, onCancel }: EditFormProps) {
   const [draft, setDraft] = useState(text);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -38,7 +42,7 @@ export function EditForm({ text, onSave, onCancel }: EditFormProps) {
     >
       <textarea
         ref={field}
-        aria-label="Edited message"
+        aria-label={words.field}
         rows={Math.min(12, draft.split("\n").length)}
         value={draft}
         onChange={(event) => setDraft(event.target.value)}
@@ -48,7 +52,7 @@ export function EditForm({ text, onSave, onCancel }: EditFormProps) {
           Cancel
         </button>
         <button type="submit" className="think-solid-button" disabled={draft.trim() === ""}>
-          Save and send
+          {words.save}
         </button>
       </div>
     </form>

@@ -13,6 +13,8 @@ export interface MessageProps {
   readonly isLive?: boolean;
   /** Asked behind a question that is still being answered. */
   readonly isWaiting?: boolean;
+  /** What became of it, if it was given to an answer that was being written. */
+  readonly receipt?: string | undefined;
   readonly isLast?: boolean;
   /** Nothing can be edited or answered anew while an answer is being written. */
   readonly isConversationBusy?: boolean;

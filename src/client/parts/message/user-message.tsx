@@ -8,7 +8,7 @@ import { Picture } from "./picture.tsx";
 import { VersionPicker } from "./version-picker.tsx";
 
 export function UserMessage(props: MessageProps) {
-  const { message, isWaiting = false, actions } = props;
+  const { message, isWaiting = false, receipt, actions } = props;
   const [isEditing, setEditing] = useState(false);
   const text = messageText(message);
   const pictures = picturesOf(message);
@@ -39,6 +39,7 @@ export function UserMessage(props: MessageProps) {
         text !== "" && <div className="think-bubble">{text}</div>
       )}
       {isWaiting && <p className="think-waiting-note">Waiting for its turn</p>}
+      {receipt !== undefined && <p className="think-waiting-note">{receipt}</p>}
       {!isEditing && !isWaiting && <QuestionTools {...props} onEdit={() => setEditing(true)} />}
     </article>
   );
