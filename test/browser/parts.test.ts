@@ -130,6 +130,39 @@ test("a decision is sent with the whole question that was shown, so that it deci
   await page.close();
 });
 
+test("a call is approved with a changed input, written field by field; what cannot be read is not sent, and an extension is not changed", async () => {
+  const page = await open("approvals");
+  const pay = page.getByRole("group", { name: "Decision: Pay 400 to Grace" });
+  await pay.getByRole("button", { name: "Change input" }).click();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+  await pay.getByRole("textbox", { name: "amount" }).fill("forty");
+  await pay.getByRole("button", { name: "Approve with changes" }).click();
+  await pay.getByRole("alert").getByText("This must be a number.").waitFor();
+  await photograph(page, "approval-change-light-1280");
+  expect(await seriousIssues(page)).toEqual([]);
+  expect(await sent(page)).toEqual([]);
+  await pay.getByRole("textbox", { name: "amount" }).fill("40");
+  await page.keyboard.press("Enter");
+  const asked =
+    '"callId":"pay","executionId":"exec-1","toolName":"pay","input":{"to":"Grace","amount":400},"inputHash":"h"';
+  expect(await sent(page)).toEqual([`approve {${asked}} {"input":{"to":"Grace","amount":40}}`]);
+  // A refusal is said, and what was written is still there.
+  await pay.getByText("Nothing was done: amount: Too small").waitFor();
+  expect(await pay.getByRole("textbox", { name: "amount" }).inputValue()).toBe("40");
+  await page.keyboard.press("Escape");
+  await pay.getByRole("button", { name: "Approve", exact: true }).click();
+  expect((await sent(page)).at(-1)).toBe(`approve {${asked}}`);
+  // What may have run already, and what is approved as it is, offers no change.
+  const fixed = page.getByRole("group", { name: /Decision: (Delete|Load)/ });
+  expect([await fixed.count(), await fixed.getByRole("button", { name: "Change input" }).count()]).toEqual([2, 0]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await pay.getByRole("button", { name: "Change input" }).click();
+  await photograph(page, "approval-change-dark-390");
+  expect(await seriousIssues(page)).toEqual([]);
+  await page.close();
+});
+
 test("a model that says nothing is shown with since when, and a press stops the turn", async () => {
   const page = await open("silent", { timezoneId: "UTC", locale: "en-GB" });
   await page.getByText("said nothing since 12:34").waitFor();

@@ -58,6 +58,8 @@ const inline: WaitingApproval = {
   mayHaveRun: true
 };
 
+const loading: WaitingApproval = { callId: "load", approvalId: "a-2", toolName: "load_extension", input: {} };
+
 const TOOLS = [
   tool("weather", "w", { state: "output-available", input: { city: "Oslo" }, output: { degrees: 4 } }),
   tool("weather", "p", { state: "input-streaming", input: undefined }),
@@ -92,6 +94,11 @@ const QUESTIONS = [
     state: "approval-requested",
     input: inline.input,
     approval: { id: "a-1", descriptor: { summary: "Delete /a.ts", risk: "medium" } }
+  }),
+  tool("load_extension", "load", {
+    state: "approval-requested",
+    input: { source: "export const tools = {};" },
+    approval: { id: "a-2", descriptor: { summary: "Load tides", extension: { tools: ["tides"], permissions: [] } } }
   })
 ];
 
@@ -132,7 +139,7 @@ export function sampleView(given: Partial<ConversationView>): ConversationView {
     retry: undefined,
     interruption: undefined,
     agentRuns: [],
-    pendingApprovals: [parked, inline],
+    pendingApprovals: [parked, inline, loading],
     versions: { a1: ["a0", "a1"] },
     sent: 0,
     unsent: [],
@@ -161,7 +168,10 @@ export function sampleView(given: Partial<ConversationView>): ConversationView {
       edit: (id, parts) => record("edit", id, parts),
       selectVersion: (id) => record("version", id)
     },
-    approve: resolved("approve"),
+    approve: async (asked, change) => {
+      record("approve", asked, ...(change === undefined ? [] : [change]));
+      return change === undefined ? undefined : { status: "error", error: "Nothing was done: amount: Too small" };
+    },
     reject: resolved("reject")
   };
   const client = { retryNow: () => record("retry now"), connect: () => record("connect") };

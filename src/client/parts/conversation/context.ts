@@ -12,7 +12,8 @@ export interface ProgramCall {
 
 export interface Decisions {
   readonly pending: readonly WaitingApproval[];
-  approve(asked: WaitingApproval): Promise<unknown>;
+  /** With another input, if one is given. */
+  approve(asked: WaitingApproval, change?: { readonly input?: unknown }): Promise<unknown>;
   reject(asked: WaitingApproval, reason?: string): Promise<unknown>;
   /** What a program of the model has called so far. */
   callsOfProgram(executionId: string): Promise<readonly ProgramCall[]>;

@@ -1,25 +1,32 @@
-// A question to a person, where the call stands. A parked action says that it can wait, and takes a reason with a no.
+// A question to a person, where the call stands. A parked action says that it can wait, and takes a reason with a no. What a
+// call runs with may be changed before it is approved.
 import { useState } from "react";
 import { approvalElementId, useDecisions } from "../conversation/context.ts";
 import type { WaitingApproval } from "../think.ts";
 import { extensionReview } from "./extension-part.ts";
 import { ExtensionReview } from "./extension-review.tsx";
+import { InputForm } from "./input-form.tsx";
 import { InputList } from "./input-list.tsx";
 import { isProgram } from "./program-part.ts";
 import { getToolApproval, mcpSource, type ToolPart } from "./tool-part.ts";
+import { useDecision } from "./use-decision.ts";
 
 /**
- * The question of a call that waits for a person: its summary and risk, with the buttons that decide it. Shows nothing
- * for a call that asks nothing. Part of `ToolCard`.
+ * The question of a call that waits for a person: its summary and risk, with the buttons that decide it, also with
+ * a changed input. Shows nothing for a call that asks nothing. Part of `ToolCard`.
  *
  * @example
  * <ApprovalCard part={part} />
  */
 export function ApprovalCard({ part }: { part: ToolPart }) {
-  const { pending } = useDecisions();
+  const { pending, approve, reject } = useDecisions();
+  const { progress, decide } = useDecision();
+  const [isChanging, setChanging] = useState(false);
+  const [texts, setTexts] = useState<ReadonlyMap<string, string>>(new Map());
   const question = getToolApproval(part, pending);
   if (question === undefined) return null;
   const { summary, risk, input, asked, isParked } = question;
+  const isShown = !isProgram(part) && extensionReview(part) === undefined;
   return (
     <div
       className="think-part think-approval-card"
@@ -42,10 +49,45 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
       {isParked && asked !== undefined && (
         <p className="think-approval-note">It waits as long as it takes. You may close this page.</p>
       )}
-      {!isProgram(part) && extensionReview(part) === undefined && <InputList input={input} />}
-      <Decision asked={asked} takesReason={isParked} />
+      {isShown && !isChanging && <InputList input={input} />}
+      {progress.step === "failed" && (
+        <p className="think-tool-failure" role="alert">
+          {progress.why}
+        </p>
+      )}
+      {asked === undefined && progress.step !== "failed" && (
+        <p className="think-approval-note">Decided; the outcome follows.</p>
+      )}
+      {asked !== undefined && isChanging && (
+        <InputForm
+          input={input}
+          texts={texts}
+          onTexts={setTexts}
+          isDisabled={progress.step === "sent"}
+          onApprove={(changed) => void decide(approve(asked, changed))}
+          onCancel={() => {
+            setChanging(false);
+            setTexts(new Map());
+          }}
+        />
+      )}
+      {asked !== undefined && !isChanging && (
+        <Decision
+          isSent={progress.step === "sent"}
+          takesReason={isParked}
+          onApprove={() => void decide(approve(asked))}
+          onReject={(reason) => void decide(reject(asked, reason))}
+          {...(isChangeable(part, asked, input) && { onChange: () => setChanging(true) })}
+        />
+      )}
     </div>
   );
+}
+
+/** An extension is approved as it is, and so is a call that may have run: what it did is not changed any more. */
+function isChangeable(part: ToolPart, asked: WaitingApproval, input: unknown): boolean {
+  if (asked.mayHaveRun || extensionReview(part) !== undefined) return false;
+  return typeof input === "object" && input !== null && Object.keys(input).length > 0;
 }
 
 /** Of a tool of an MCP server: which one, and what the server says about its effects. */
@@ -65,59 +107,45 @@ function SourceNote({ part }: { part: ToolPart }) {
   );
 }
 
-type Progress = { readonly step: "open" | "sent" } | { readonly step: "failed"; readonly why: string };
+interface DecisionProps {
+  readonly isSent: boolean;
+  readonly takesReason: boolean;
+  onApprove(): void;
+  onReject(reason: string | undefined): void;
+  /** Absent: it is approved as it is, or not at all. */
+  onChange?(): void;
+}
 
-function Decision({ asked, takesReason }: { asked: WaitingApproval | undefined; takesReason: boolean }) {
-  const { approve, reject } = useDecisions();
-  const [progress, setProgress] = useState<Progress>({ step: "open" });
+function Decision({ isSent, takesReason, onApprove, onReject, onChange }: DecisionProps) {
   const [reason, setReason] = useState("");
-  const decide = async (decision: Promise<unknown>) => {
-    setProgress({ step: "sent" });
-    try {
-      await decision;
-      // Code that waits again asks another question on this card.
-      setProgress({ step: "open" });
-    } catch (error) {
-      setProgress({ step: "failed", why: error instanceof Error ? error.message : String(error) });
-    }
-  };
-  const isSent = progress.step === "sent";
   return (
-    <>
-      {progress.step === "failed" && <p className="think-tool-failure">{progress.why}</p>}
-      {asked === undefined && progress.step !== "failed" && (
-        <p className="think-approval-note">Decided; the outcome follows.</p>
+    <div className="think-approval-actions">
+      <button type="button" className="think-solid-button" disabled={isSent} onClick={onApprove}>
+        Approve
+      </button>
+      {onChange !== undefined && (
+        <button type="button" className="think-line-button" disabled={isSent} onClick={onChange}>
+          Change input
+        </button>
       )}
-      {asked !== undefined && (
-        <div className="think-approval-actions">
-          <button
-            type="button"
-            className="think-solid-button"
-            disabled={isSent}
-            onClick={() => void decide(approve(asked))}
-          >
-            Approve
-          </button>
-          <button
-            type="button"
-            className="think-line-button"
-            disabled={isSent}
-            onClick={() => void decide(reject(asked, reason.trim() || undefined))}
-          >
-            Reject
-          </button>
-          {takesReason && (
-            <input
-              className="think-text-field"
-              aria-label="Reason for rejecting"
-              placeholder="Reason, if you reject"
-              maxLength={500}
-              value={reason}
-              onChange={(event) => setReason(event.target.value)}
-            />
-          )}
-        </div>
+      <button
+        type="button"
+        className="think-line-button"
+        disabled={isSent}
+        onClick={() => onReject(reason.trim() || undefined)}
+      >
+        Reject
+      </button>
+      {takesReason && (
+        <input
+          className="think-text-field"
+          aria-label="Reason for rejecting"
+          placeholder="Reason, if you reject"
+          maxLength={500}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
       )}
-    </>
+    </div>
   );
 }
