@@ -13,7 +13,7 @@ import { namelessControls } from "../assistant/accessible-names.ts";
 import { seriousIssues } from "./axe.ts";
 import { launchBrowser } from "./browser.ts";
 
-const PARTS = ["markdown", "tools", "approvals", "welcome", "busy", "steering", "silent", "trouble", "list"];
+const PARTS = ["markdown", "tools", "approvals", "welcome", "busy", "steering", "budget", "silent", "trouble", "list"];
 const SIZES = [
   { width: 390, height: 844 },
   { width: 1280, height: 800 }
@@ -160,6 +160,31 @@ test("a call is approved with a changed input, written field by field; what cann
   await pay.getByRole("button", { name: "Change input" }).click();
   await photograph(page, "approval-change-dark-390");
   expect(await seriousIssues(page)).toEqual([]);
+  await page.close();
+});
+
+test("a turn without budget says what it needs and what was spent, and a person grants that, another amount, or nothing", async () => {
+  const page = await open("budget");
+  const card = page.getByRole("group", { name: "Decision: the answer needs $0.40 more" });
+  await card.getByText("Spent $2.10 of $2.50 by ann today.").waitFor();
+  const amount = card.getByRole("textbox", { name: "US dollars" });
+  const grant = card.getByRole("button", { name: "Grant and go on" });
+  await grant.click();
+  for (const wrong of ["", "-1", "much"]) {
+    await amount.fill(wrong);
+    expect(await grant.isDisabled()).toBe(true);
+  }
+  await amount.fill("5");
+  await page.keyboard.press("Enter");
+  await card.getByRole("button", { name: "Reject" }).click();
+  const question = expect.stringContaining('"executionId":"budget_1","inputHash":"h"');
+  const lines = await sent(page);
+  expect(lines).toEqual([question, question, question]);
+  expect(lines.map((line) => `${line.split(" ")[0]} ${line.split("} ")[1] ?? ""}`)).toEqual([
+    "grant 0.3971",
+    "grant 5",
+    "reject "
+  ]);
   await page.close();
 });
 

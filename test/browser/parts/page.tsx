@@ -12,9 +12,11 @@ import {
   StatusPill,
   ThemeButton,
   Welcome,
+  type BudgetQuestion,
   type ConversationView
 } from "../../../src/client/react.ts";
 import type { ClientReceipt } from "../../../src/client/index.ts";
+import { budgetQuestions } from "../../../src/client/parts/tool/budget-question.ts";
 import { MESSAGES, record, sampleView } from "./sample.ts";
 
 const HOUR_MS = 3_600_000;
@@ -41,6 +43,16 @@ const CALLS = [
 const callsOfProgram = () => Promise.resolve(CALLS);
 
 const only = (...ids: string[]) => MESSAGES.filter(({ id }) => ids.includes(id));
+
+const [QUESTION] = budgetQuestions([
+  {
+    ...{ executionId: "budget_1", source: "budget", inputHash: "h" },
+    descriptor: {
+      summary: "needs $0.40 more; spent $2.10 of $2.50 by ann today",
+      input: { unit: "usd", amount: 0.3971, account: "key:ann" }
+    }
+  }
+]) as [BudgetQuestion];
 
 const LONG =
   "Only the lights that can be seen from the ferry, by night and in rain, and none that were switched off since 2019.";
@@ -141,6 +153,17 @@ const PARTS: Readonly<Record<string, () => ReactNode>> = {
         status: "running",
         isBusy: true,
         retry: { reason: "rate-limit", at: Date.now() + 20_000, attempt: 2, of: 5 }
+      }}
+    >
+      <Conversation />
+      <Composer />
+    </Frame>
+  ),
+  budget: () => (
+    <Frame
+      view={{
+        messages: [...only("q1"), { id: "a9", role: "assistant", parts: [{ type: "text", text: "Let me look." }] }],
+        budgets: { ...sampleView({}).budgets, questions: [QUESTION] }
       }}
     >
       <Conversation />

@@ -142,6 +142,7 @@ export function sampleView(given: Partial<ConversationView>): ConversationView {
     pendingApprovals: [parked, inline, loading],
     versions: { a1: ["a0", "a1"] },
     sent: 0,
+    budgets: { questions: [], grant: resolved("grant"), reject: resolved("reject") },
     unsent: [],
     queued: [],
     receipts: [],

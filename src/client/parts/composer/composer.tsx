@@ -108,38 +108,50 @@ export function Composer(props: ComposerProps) {
           onDraft={setDraft}
           onEnter={(isAlt) => void hand(isAlt && second ? second.give : first.give)}
         />
-        <div className="think-composer-actions">
-          {canAttach && <AttachButton attachments={attachments} />}
-          <KeyHint first={first} second={second} />
-          {canSubmit && (
-            <IconButton
-              icon="hand"
-              label="Do this in the background"
-              disabled={isEmpty}
-              onClick={() => void hand(submit)}
-            />
-          )}
-          {isBusy && whileBusy !== "send" && <StopAfterStepButton onStop={actions.stopAfterStep} />}
-          {isBusy && <StopButton onStop={stop} />}
-          {second && (
-            <IconButton
-              icon={second.icon}
-              label={second.label}
-              disabled={isEmpty}
-              onClick={() => void hand(second.give)}
-            />
-          )}
-          <button
-            type="submit"
-            className="think-round-button think-send"
-            aria-label={first.label}
-            title={first.label}
-            disabled={isEmpty}
-          >
-            <Icon name={first.icon} />
-          </button>
-        </div>
+        <Actions
+          {...{ first, second, isEmpty, canAttach }}
+          hasStep={isBusy && whileBusy !== "send"}
+          onGive={(give) => void hand(give)}
+          {...(canSubmit && { onSubmit: () => void hand(submit) })}
+        />
       </form>
+    </div>
+  );
+}
+
+interface ActionsProps {
+  readonly first: Way;
+  readonly second: Way | undefined;
+  readonly isEmpty: boolean;
+  readonly canAttach: boolean;
+  /** The answer can be ended after its step. */
+  readonly hasStep: boolean;
+  onGive(give: Give): void;
+  /** In the background. */
+  onSubmit?(): void;
+}
+
+function Actions({ first, second, isEmpty, canAttach, hasStep, onGive, onSubmit }: ActionsProps) {
+  const { actions, attachments, isBusy } = useChatRoot();
+  return (
+    <div className="think-composer-actions">
+      {canAttach && <AttachButton attachments={attachments} />}
+      <KeyHint first={first} second={second} />
+      {onSubmit && <IconButton icon="hand" label="Do this in the background" disabled={isEmpty} onClick={onSubmit} />}
+      {hasStep && <StopAfterStepButton onStop={actions.stopAfterStep} />}
+      {isBusy && <StopButton onStop={actions.stop} />}
+      {second && (
+        <IconButton icon={second.icon} label={second.label} disabled={isEmpty} onClick={() => onGive(second.give)} />
+      )}
+      <button
+        type="submit"
+        className="think-round-button think-send"
+        aria-label={first.label}
+        title={first.label}
+        disabled={isEmpty}
+      >
+        <Icon name={first.icon} />
+      </button>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import type { UIMessage } from "ai";
 import { Message } from "../message/message.tsx";
 import { Icon } from "../page/icons.tsx";
 import { receiptsByMessage } from "../composer/receipt-words.ts";
+import { BudgetCard } from "../tool/budget-card.tsx";
 import { useChatRoot } from "./context.ts";
 import { RecoveringLine, RetryLine, SilenceLine, ThinkingLine } from "./lines.tsx";
 import { TurnError } from "./turn-error.tsx";
@@ -24,7 +25,7 @@ export interface ConversationProps {
  */
 export function Conversation({ empty }: ConversationProps) {
   const conversation = useChatRoot();
-  const { messages, status, connection, error, isBusy, versions, actions, sent, receipts } = conversation;
+  const { messages, status, connection, error, isBusy, versions, actions, sent, receipts, budgets } = conversation;
   const words = useMemo(() => receiptsByMessage(receipts), [receipts]);
   const { scrollerRef, contentRef, isAtEnd, jumpToEnd } = useStickToEnd(messages.length > 0);
   const live = useLiveAnswer(messages, status);
@@ -66,6 +67,9 @@ export function Conversation({ empty }: ConversationProps) {
           {isBusy &&
             live.messageId === undefined &&
             (hasLine ? line : <ThinkingLine isOffline={connection !== "open"} />)}
+          {budgets.questions.map((question) => (
+            <BudgetCard key={question.executionId} question={question} grant={budgets.grant} reject={budgets.reject} />
+          ))}
           {error !== undefined && !isBusy && status !== "parked" && <TurnError error={error} onRetry={actions.retry} />}
         </div>
       </div>

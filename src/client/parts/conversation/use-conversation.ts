@@ -3,6 +3,7 @@ import { useAttachments, type Attachments } from "../composer/use-attachments.ts
 import { answerLength as lengthOf } from "../message/message-text.ts";
 import { useThink, type Status, type ThinkClientOptions, type UseThinkResult } from "../think.ts";
 import { useActions, type Acting } from "./use-actions.ts";
+import { useBudgets, type Budgets } from "./use-budgets.ts";
 import { useInterruption, type Interruption } from "./use-interruption.ts";
 import { isBusy } from "./use-live-answer.ts";
 import { useVersions, type Versions } from "./use-versions.ts";
@@ -16,6 +17,8 @@ export interface ConversationView<Agent = unknown> extends UseThinkResult<Agent>
   readonly answerLength: number;
   /** The ids of all versions of the messages that have several. */
   readonly versions: Versions;
+  /** Turns that stand still until a person grants more budget. */
+  readonly budgets: Budgets;
   /** The pictures that go with the next message. */
   readonly attachments: Attachments;
 }
@@ -33,11 +36,12 @@ export function useConversation<Agent = unknown>(options: ThinkClientOptions): C
   const busy = isBusy(status);
   const { versions, select } = useVersions(think);
   const acting = useActions(think, select);
+  const budgets = useBudgets(think as UseThinkResult<unknown>);
   const attachments = useAttachments();
   const answerLength = lengthOf(messages.findLast(({ role }) => role === "assistant"));
   const seen = useInterruption({ connection, isBusy: busy, answerLength, hasProcessDied: isRecovering });
   const interruption = seen ?? (busy && isRecovering ? recovering(status) : undefined);
-  return { ...think, ...acting, isBusy: busy, interruption, answerLength, versions, attachments };
+  return { ...think, ...acting, isBusy: busy, interruption, answerLength, versions, budgets, attachments };
 }
 
 /** The agent says so: this page came when the answer was already interrupted. */
