@@ -324,6 +324,10 @@ function noteText({ what, requestId, step }: TurnTimeline["steering"][number]): 
       return "Edited while it waited";
     case "applied":
       return `Took over from ${requestId ?? "a turn"} after step ${step ?? "?"}`;
+    case "passed":
+      return `Given to the sub-agent ${requestId ?? ""}`.trimEnd();
+    case "given-back":
+      return "The sub-agent ended without reading it";
     case "withdrawn":
       return "Withdrawn";
     case "taken-over":

@@ -8,15 +8,18 @@ export interface ClientReceipt {
   /** Of the message, and of the request that it is or becomes. */
   readonly id: string;
   readonly kind: "steer" | "follow-up";
-  /** `accepted`, `queued`: it waits. `applied`: the running turn ended after `step` for it. `started`: a turn of its own. */
-  readonly state: "accepted" | "queued" | "applied" | "started" | "withdrawn" | "dropped";
+  /**
+   * `accepted`, `queued`: it waits. `applied`: the running turn ended after `step` for it. `started`: a turn of its own.
+   * `passed`: a sub-agent that the running turn waits for has it; `accepted` again if that one ends without reading it.
+   */
+  readonly state: "accepted" | "queued" | "applied" | "started" | "passed" | "withdrawn" | "dropped";
   /** In milliseconds since 1970. */
   readonly at: number;
   readonly messageIds: readonly string[];
   /** While it waits: what it says, and its place among those that wait, counted from 1. */
   readonly messages?: readonly UIMessage[];
   readonly place?: number;
-  /** Of an applied one: the request that ended for it, and after how many of its model calls. */
+  /** Of an applied one: the request that ended for it, and after how many of its model calls. Of a passed one: the run. */
   readonly to?: string;
   readonly step?: number;
 }

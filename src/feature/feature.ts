@@ -36,6 +36,7 @@ import type { TurnArchive } from "../journal/history.ts";
 import type { Preserve } from "../session/media-evictor.ts";
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-types.ts";
 import type { SubmissionInput } from "./turn-input.ts";
+import type { Receipt } from "../turn/receipts.ts";
 import type { ChatServices } from "./services.ts";
 import type { ResultReader } from "./read-result.ts";
 import type { ToolDiscoveryRole } from "./tool-discovery.ts";
@@ -179,6 +180,8 @@ export interface Roles {
   readonly escalated: (question: PendingApproval) => Promise<void>;
   /** Takes a client's command about messages that wait. `sender` is its connection. */
   readonly steering: (sender: object, fields: Record<string, unknown>) => MaybePromise<void>;
+  /** Accepts messages for the running turn, for the features that they come in by. */
+  readonly steers: SteersRole;
   /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */
   readonly preserve: () => Preserve | undefined;
 
@@ -232,6 +235,25 @@ export interface SubmissionsRole {
   gaveUp(): void;
   /** For `runTurn({ mode: "submit" })`. */
   submit(input: SubmissionInput, options: SubmitMessagesOptions): Promise<SubmitMessagesResult>;
+}
+
+export interface SteersRole {
+  /** Durable when it resolves. Rejects with the reason for which it was not taken. */
+  accept(message: GivenSteer): Promise<Receipt>;
+}
+
+/** A message for the running turn. */
+export interface GivenSteer {
+  /** The same id again is not accepted twice. */
+  readonly id: string;
+  readonly kind: Receipt["kind"];
+  readonly input: SubmissionInput;
+  /** What a client sends carries nothing but its parts. */
+  readonly isFromClient: boolean;
+  readonly body?: Record<string, unknown> | undefined;
+  readonly channel?: string | undefined;
+  /** Part of the transaction that accepts it. A throw undoes it. */
+  readonly commit?: () => void;
 }
 
 /** The sub-agent that a client's URL names. */

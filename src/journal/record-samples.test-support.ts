@@ -197,6 +197,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     steps: 2,
     tokens: 40
   },
+  "steer-passed": { type: "steer-passed", turnId: T1, at: 1, runId: "run-1" },
   "turn-settled": settled({ error, outcome: "failed", reason: "attempts" }),
   "turn-responded": { type: "turn-responded", turnId: T1, at: 1 },
   "conversation-cleared": { type: "conversation-cleared", turnId: null, at: 1, generation: 1 },

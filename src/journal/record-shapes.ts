@@ -255,6 +255,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       tokens: count
     }
   },
+  "steer-passed": { ...ofTurn, body: { runId: nullable(text) } },
   "turn-settled": {
     ...optionalAttempt,
     body: {

@@ -244,6 +244,11 @@ export interface SteerApplied extends TurnRecord<"steer-applied"> {
   readonly tokens: number;
 }
 
+/** The message was given to the run of a sub-agent that the running turn waits for; null: it came back unread. */
+export interface SteerPassed extends TurnRecord<"steer-passed"> {
+  readonly runId: string | null;
+}
+
 /** The one outcome of the turn. */
 export interface TurnSettled extends OptionalAttemptRecord<"turn-settled"> {
   readonly outcome: "completed" | "failed" | "aborted" | "skipped";
@@ -350,6 +355,7 @@ export type JournalRecord =
   | TurnStopRequested
   | InputEdited
   | SteerApplied
+  | SteerPassed
   | TurnSettled
   | TurnResponded
   | ConversationCleared

@@ -8,6 +8,7 @@ import { QUEUE_TABLE } from "../features/queue/queue-item.ts";
 import { SCHEDULE_ROWS } from "../features/schedules/schedule-table.ts";
 import { STATE_TABLES } from "../agent/state.ts";
 import { WAKES } from "../agent/tree/child-wakes.ts";
+import { GIVEN_STEER_TABLES } from "../features/agent-tools/given-steers.ts";
 import { OWN_RUN_TABLES } from "../features/agent-tools/own-run.ts";
 import { RUN_TABLES } from "../features/agent-tools/run-table.ts";
 import { CHILDREN_TABLES } from "../agent/tree/children.ts";
@@ -62,7 +63,16 @@ export const ALL_TABLES = [
   ...[COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
-  ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
+  ...[
+    RUN_TABLES,
+    OWN_RUN_TABLES,
+    GIVEN_STEER_TABLES,
+    MCP_TABLES,
+    SUBMISSION_TABLES,
+    WORK_TABLES,
+    APPROVAL_TABLES,
+    TASK_TABLES
+  ],
   ...[DECISION_TABLES, BUDGET_TABLES, TURN_LIMIT_TABLES],
   ...[EXECUTION_TABLES, MEMORY_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
   ...[MESSENGER_STATE_TABLES, ASKED_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]

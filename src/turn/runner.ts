@@ -59,6 +59,9 @@ import { isMerged, STOPPED_AFTER_STEP, successorOf } from "./steering.ts";
 import { STEERED, SUPERSEDED, type Turn, type TurnOutcome } from "./turn.ts";
 import { announceStart, emitFinish, emitRecovered } from "./turn-events.ts";
 
+/** A message that a sub-agent has is looked at again after this, though its return is announced. */
+const PASSED_MS = 60_000;
+
 export class TurnRunner {
   readonly #store: TurnStore;
   #driving: Promise<void> | undefined;
@@ -114,7 +117,8 @@ export class TurnRunner {
       const turn = this.#store.find(open);
       const retryAt = turn && !turn.signal.aborted ? (retryAtOf(turn.fold) ?? 0) : 0;
       if (retryAt > now) return Math.min(earliest ?? retryAt, retryAt);
-      const notBefore = turn?.admitted.notBeforeAt ?? 0;
+      const isPassed = turn !== undefined && turn.fold.passedTo !== null;
+      const notBefore = isPassed ? now + PASSED_MS : (turn?.admitted.notBeforeAt ?? 0);
       if (notBefore <= now) return open;
       earliest = Math.min(earliest ?? notBefore, notBefore);
     }

@@ -19,7 +19,7 @@ import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
 import type { CountedTokens, Transcript } from "../session/transcript.ts";
-import { Turn, viewWithoutAdmission, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
+import { PASSED_ON, Turn, viewWithoutAdmission, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
@@ -69,7 +69,8 @@ export function announceEnding(store: TurnStore, turn: Turn, outcome: TurnOutcom
   if (store.running?.turn === turn) store.running = undefined;
   store.listeners.settled(turn.view(), outcome);
   const hadNoEffect = turn.admitted.entry !== null && turn.fold.attempt === 0 && turn.fold.steered === null;
-  if (hadNoEffect && outcome.reason !== WITHDRAWN) announceReceipt(store, turn);
+  const isKnown = outcome.reason === WITHDRAWN || outcome.reason === PASSED_ON;
+  if (hadNoEffect && !isKnown) announceReceipt(store, turn);
 }
 
 /** For a caller with a larger transaction of its own, who announces after the commit. */
@@ -199,7 +200,8 @@ export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
   conversation.afterCommit(() => {
     emit("message:cancel", { requestId: turn.requestId });
     turn.abort(new DOMException(reason, "AbortError"));
-    if (turn.fold.attempt > 0 || turn.isAnnounced) return;
+    // What a sub-agent has is decided when that one is over: it may have read it.
+    if (turn.fold.attempt > 0 || turn.isAnnounced || turn.fold.passedTo !== null) return;
     const outcome: TurnOutcome = { status: "aborted", reason, streamed: false };
     turn.isAnnounced = true;
     announceEnding(store, turn, outcome);

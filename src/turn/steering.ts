@@ -8,7 +8,8 @@ import type { TurnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission } from "./admit.ts";
 import { turnErrors } from "./errors.ts";
-import { announceReceipt, isWaiting, receiptOf, waitingTurns, WITHDRAWN, type Receipt } from "./receipts.ts";
+import { Passing } from "./passing.ts";
+import { announceReceipt, isWaiting, receiptOf, steersFor, waitingTurns, WITHDRAWN, type Receipt } from "./receipts.ts";
 import { announceEnding, recordEnding } from "./settle.ts";
 import type { TurnStore } from "./store.ts";
 import { Turn } from "./turn.ts";
@@ -37,10 +38,13 @@ export const STOPPED_AFTER_STEP = "stopped-after-step";
 export class Steering {
   readonly #store: TurnStore;
   readonly #drive: () => void;
+  /** Messages that sub-agents of the running turn are given. */
+  readonly passing: Passing;
 
   constructor(store: TurnStore, drive: () => void) {
     this.#store = store;
     this.#drive = drive;
+    this.passing = new Passing(store, drive);
   }
 
   /** Those that wait, in the order in which they will take effect. */
@@ -128,7 +132,7 @@ export interface Boundary {
  * them together. Durable when it returns.
  */
 export function endsHere(store: TurnStore, turn: Turn, boundary: () => Boundary): boolean {
-  const steers = waitingTurns(store).filter((other) => mayTakeOver(other, turn));
+  const steers = steersFor(store, turn);
   if (steers.length === 0) return turn.fold.stops;
   const { conversation, journal } = store.init;
   const { step, tokens, unwritten } = boundary();
@@ -152,13 +156,6 @@ export function endsHere(store: TurnStore, turn: Turn, boundary: () => Boundary)
     for (const steer of steers) announceReceipt(store, steer);
   });
   return true;
-}
-
-/** A steer is for the conversation that it was written in: on another channel, other people read the answer. */
-function mayTakeOver(steer: Turn, running: Turn): boolean {
-  const { entry, generation, channel } = steer.admitted;
-  const { generation: now, channel: shown } = running.admitted;
-  return entry === "steer" && generation === now && channel === shown && !steer.signal.aborted;
 }
 
 /** The turn that takes over from this one. */

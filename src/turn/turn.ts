@@ -83,8 +83,18 @@ export function rootOf(turn: Pick<TurnView, "turnId" | "requestId" | "trigger" |
 /** What the outcome of a turn says that another took over from: those who wait for it wait on. */
 export const STEERED = "steered";
 
+/** What the outcome of a turn says whose messages a sub-agent of the running turn has read: that turn answers them. */
+export const PASSED_ON = "passed-on";
+
 /** What the outcome of a turn says whose messages joined those of a newer one. */
 export const SUPERSEDED = "superseded";
+
+const ELSEWHERE: ReadonlySet<string | undefined> = new Set([STEERED, PASSED_ON, SUPERSEDED]);
+
+/** Whether another turn answers what this one was asked: its outcome is none for those who wait. */
+export function isAnsweredElsewhere({ reason }: Pick<TurnOutcome, "reason">): boolean {
+  return ELSEWHERE.has(reason);
+}
 
 /** A turn without an admission: one that is not admitted yet, or whose record cannot be read. */
 export function viewWithoutAdmission(
@@ -181,7 +191,8 @@ export class Turn {
 
   /** Callers are given the outcome of the chain: that of its last turn. */
   resolve(outcome: TurnOutcome): void {
-    if (this.#successor && outcome.reason === STEERED) void this.#successor.settled.then(this.#resolve);
+    const isElsewhere = outcome.reason === STEERED || outcome.reason === PASSED_ON;
+    if (this.#successor && isElsewhere) void this.#successor.settled.then(this.#resolve);
     else this.#resolve(outcome);
   }
 

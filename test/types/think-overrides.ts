@@ -452,6 +452,9 @@ export class OverridesThink extends Think {
     return super.getAgentToolSummary(...args);
   }
 
+  override steerAgentToolRun(...args: Parameters<Think["steerAgentToolRun"]>): ReturnType<Think["steerAgentToolRun"]> {
+    return super.steerAgentToolRun(...args);
+  }
   override startAgentToolRun(...args: Parameters<Think["startAgentToolRun"]>): ReturnType<Think["startAgentToolRun"]> {
     return super.startAgentToolRun(...args);
   }

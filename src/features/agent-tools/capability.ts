@@ -8,6 +8,7 @@ import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { UIMessage } from "ai";
 import { AgentToolsMembers } from "./members.ts";
+import type { PassedMessage } from "./given-steers.ts";
 import type { AgentToolRunInspection } from "./run-progress.ts";
 import { RUN_TABLES } from "./run-table.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
@@ -39,7 +40,7 @@ export const agentTools = capability({
 });
 
 export class ChildRunMembers {
-  static readonly changes = ["startAgentToolRun"] satisfies (keyof ChildRunMembers)[];
+  static readonly changes = ["startAgentToolRun", "steerAgentToolRun"] satisfies (keyof ChildRunMembers)[];
 
   /** The message that a run begins with. Default: a text as it is, anything else as JSON. */
   formatAgentToolInput(input: unknown): MaybePromise<string | UIMessage> {
@@ -62,6 +63,14 @@ export class ChildRunMembers {
     options: { runId: string; maxTokens?: number; limits?: object }
   ): Promise<AgentToolRunInspection | null> {
     return childRuns.of(this).own.start(input, options);
+  }
+
+  /**
+   * Called by a parent whose tool passes steers to its child: gives the message to the run's turn, which reads it at its next
+   * step boundary. False: the run takes none, and never had it. The same id is not taken twice.
+   */
+  async steerAgentToolRun(runId: string, message: PassedMessage): Promise<boolean> {
+    return childRuns.of(this).own.steer(runId, message);
   }
 
   /** What a run of this agent has streamed after a chunk, as long as that is kept. */

@@ -5,11 +5,12 @@ import type { AgentRuntime } from "../../agent/runtime.ts";
 import { isUnknownChild, type Invoked } from "../../agent/tree/internal.ts";
 import type { AgentPathStep } from "../../host/path.ts";
 import type { Json } from "../../util/json.ts";
+import type { PassedMessage } from "./given-steers.ts";
 import type { RunProgress } from "./run-progress.ts";
 import type { RunKey, RunRow } from "./run-table.ts";
 
 /** Methods that every child has: see `AgentToolsMembers`. */
-type ChildMethod = "startAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
+type ChildMethod = "startAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun" | "steerAgentToolRun";
 
 interface StartOptions {
   /** What the run may use. */
@@ -68,6 +69,11 @@ export class ChildLink {
     if (found?.run) this.#runtime.emit("storage:row:quarantined", { table: "cf_children", key, error });
     else await tree.remove(childOf(row));
     return found;
+  }
+
+  /** Gives the run a message. False: it never had it, and takes none. */
+  async steer(row: RunKey, message: PassedMessage): Promise<boolean> {
+    return (await this.#ask(row, "steerAgentToolRun", row.run_id, message)) === true;
   }
 
   /** Rejects when the child does not take it in time: it may still be working. */

@@ -16,7 +16,7 @@ import { isObject, type Json, stringifyJson } from "../../util/json.ts";
 import { ok } from "../../util/result.ts";
 import { SETTLED, type WorkItem } from "../../work/kind.ts";
 import { Work } from "../../work/work.ts";
-import { displayOfTool, type AgentToolDefinition } from "./definition.ts";
+import { displayOfTool, toolOutput, type AgentToolDefinition } from "./definition.ts";
 import { AGENT_TOOL } from "../../feature/tool-layers.ts";
 import { ChildLink } from "./child-link.ts";
 import { takesRuns } from "./child-methods.ts";
@@ -30,7 +30,6 @@ import {
   previewOf,
   originalRunId,
   runIdOfCall,
-  toolOutputOf,
   type AgentToolRunInfo,
   type BackgroundRun,
   type RunAgentToolOptions,
@@ -48,6 +47,8 @@ import {
   type RunRow
 } from "./run-table.ts";
 import { RunRemoval } from "./run-removal.ts";
+import { PassedSteers } from "./passed-steers.ts";
+import type { AgentToolRunInspection } from "./run-progress.ts";
 import { RunReports } from "./run-reports.ts";
 import { Slots } from "./slots.ts";
 
@@ -66,6 +67,8 @@ export class ChildRuns implements LiveRunOwner {
   readonly table: RunTable;
   readonly link: ChildLink;
   readonly slots = new Slots(this);
+  /** Messages that children are given. */
+  readonly steers = new PassedSteers(this, () => this.#live.values());
   readonly #events = new RunEvents(this);
   readonly #live = new Map<string, LiveRun>();
   readonly #removal: RunRemoval;
@@ -104,10 +107,10 @@ export class ChildRuns implements LiveRunOwner {
   // ── Runs ──
 
   async run(childClass: SubAgentClass, options: RunAgentToolOptions): Promise<RunAgentToolResult> {
-    const { input, signal, noProgressMs } = options;
+    const { input, signal, noProgressMs, steer } = options;
     const runId = options.runId ?? this.#newId();
     const known = this.table.get(runId);
-    const request = { input: { value: input }, isNew: !known, signal, noProgressMs };
+    const request = { input: { value: input }, isNew: !known, signal, noProgressMs, steer };
     if (known) return this.#again(known, request);
     const row = this.#add(childClass, options, runId);
     if (!row) return this.#currentResult(runId);
@@ -124,7 +127,7 @@ export class ChildRuns implements LiveRunOwner {
     const { input, toolCallId, signal } = call;
     const { childClass, options } = definition;
     const messageId = this.conversation.currentTurn()?.messageId ?? sha256(stringifyJson(input) ?? "");
-    const { detached, noProgressMs } = options;
+    const { detached, noProgressMs, steer } = options;
     const result = await this.run(childClass, {
       input,
       runId: runIdOfCall(messageId, toolCallId),
@@ -132,7 +135,8 @@ export class ChildRuns implements LiveRunOwner {
       display: displayOfTool(definition),
       signal,
       detached,
-      noProgressMs
+      noProgressMs,
+      steer
     });
     return toolOutput(result, definition);
   }
@@ -155,7 +159,8 @@ export class ChildRuns implements LiveRunOwner {
     // The call is recorded, and the process died before its run was.
     const known = row ?? (definition && this.#writeCall(definition, turn, call));
     if (!known) return undefined;
-    const result = await this.#again(known, { input, isNew: false, signal });
+    const { steer } = definition?.options ?? {};
+    const result = await this.#again(known, { input, isNew: false, signal, steer });
     if (signal.aborted) return undefined;
     const output = await toolOutput(result, definition);
     return { kind: "output", output: JSON.parse(stringifyJson(output) ?? "null") as Json };
@@ -395,7 +400,12 @@ export class ChildRuns implements LiveRunOwner {
       if (cancel !== null) return { runId, agentType, status: "aborted", error: cancel };
       return { runId, agentType, status: "interrupted", error: OWNER_ENDED, childStillRunning: true };
     }
+    await this.steers.ended(live, end);
     return this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
+  }
+
+  onReachable(live: LiveRun, run?: AgentToolRunInspection): void {
+    this.steers.reached(live, run);
   }
 
   onFailed(live: LiveRun): void {
@@ -484,12 +494,4 @@ export class ChildRuns implements LiveRunOwner {
       return [];
     }
   }
-}
-
-/** What the model reads of a run. */
-async function toolOutput(result: RunAgentToolResult, definition: AgentToolDefinition | undefined): Promise<unknown> {
-  if (!definition?.validate || result.status !== "completed") return toolOutputOf(result);
-  if (result.output === undefined) return toolOutputOf(result, { ok: false });
-  const parsed = await definition.validate(result.output);
-  return toolOutputOf(result, parsed.ok ? { ok: true, value: parsed.value } : { ok: false });
 }

@@ -3,7 +3,7 @@
 import type { FlexibleSchema } from "ai";
 import type { Result } from "../../util/result.ts";
 import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
-import type { AgentToolDisplay, BackgroundRun } from "./run.ts";
+import { toolOutputOf, type AgentToolDisplay, type BackgroundRun, type RunAgentToolResult } from "./run.ts";
 
 export interface AgentToolOptions<Input = unknown, Output = unknown> {
   /** What the model reads about the tool. */
@@ -18,6 +18,8 @@ export interface AgentToolOptions<Input = unknown, Output = unknown> {
   readonly display?: AgentToolDisplay;
   /** As for `runAgentTool`. */
   readonly noProgressMs?: number;
+  /** Who reads a steer that comes while the child works; see `runAgentTool`. */
+  readonly steer?: "child" | "parent";
   /** The tool returns at once; see `runAgentTool`. */
   readonly detached?: boolean | BackgroundRun;
 }
@@ -33,4 +35,15 @@ export interface AgentToolDefinition {
 export function displayOfTool({ options }: AgentToolDefinition): AgentToolDisplay {
   const { display, displayName: name, icon } = options;
   return { ...display, ...(name !== undefined && { name }), ...(icon !== undefined && { icon }) };
+}
+
+/** What the model reads of a run. */
+export async function toolOutput(
+  result: RunAgentToolResult,
+  definition: AgentToolDefinition | undefined
+): Promise<unknown> {
+  if (!definition?.validate || result.status !== "completed") return toolOutputOf(result);
+  if (result.output === undefined) return toolOutputOf(result, { ok: false });
+  const parsed = await definition.validate(result.output);
+  return toolOutputOf(result, parsed.ok ? { ok: true, value: parsed.value } : { ok: false });
 }

@@ -31,6 +31,8 @@ export interface RunRequest {
   readonly isNew: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly noProgressMs?: number | undefined;
+  /** As in RunAgentToolOptions. */
+  readonly steer?: "child" | "parent" | undefined;
 }
 
 /** Why the run is left before its child has ended. */
@@ -46,6 +48,8 @@ export type Stop =
 export interface LiveRunOwner extends RunOwner {
   /** Called when the child has said something. */
   onChunks(row: RunRow, chunks: readonly AgentToolChunk[]): void;
+  /** Called when its child may be given messages, and with each answer of it: it may have read some. */
+  onReachable(live: LiveRun, run?: AgentToolRunInspection): void;
   /** Called when the turn has no tokens left: its other runs are stopped, too. */
   onOverspent(turnId: string): void;
   /** Called at once when the run is left to another call. */
@@ -79,11 +83,20 @@ export class LiveRun {
   #stopped: Stop | undefined;
   /** Its child has said that it has the run. */
   #isAccepted = false;
+  /** The child refused a message: the next ones are the parent's. */
+  refusesSteers = false;
 
   constructor(owner: LiveRunOwner, row: RunRow, request: RunRequest) {
     this.#owner = owner;
     this.row = row;
     this.#request = request;
+  }
+
+  /** Steers of the turn that waits for it are for its child. */
+  get takesSteers(): boolean {
+    const { turn_id: turnId, detached } = this.row;
+    const isWaitedFor = turnId !== null && detached === null && !this.#stopped && !this.isOver;
+    return this.#request.steer === "child" && isWaitedFor && this.#isAccepted && !this.refusesSteers;
   }
 
   /** Resolves when the child has accepted the run, or the run is over. */
@@ -257,7 +270,9 @@ export class LiveRun {
       if (!(await this.#hasBegun())) return this.#notStarted(error);
     }
     table.began(row.run_id);
+    this.#isAccepted = true;
     this.#begun.resolve();
+    this.#owner.onReachable(this);
     return undefined;
   }
 
@@ -304,6 +319,7 @@ export class LiveRun {
     this.#begun.resolve();
     this.tokens = Math.max(this.tokens, run.tokens ?? 0);
     this.isOver = run.status !== "running";
+    this.#owner.onReachable(this, run);
     if (chunks.length > 0) {
       this.lastEvent = Math.max(this.lastEvent, (chunks.at(-1)?.sequence ?? -1) + 1);
       this.#owner.onChunks(this.row, chunks);
@@ -353,12 +369,13 @@ function endOf(followed: Followed): ChildRunEnd {
   }
 }
 
-function childEnd({ status, summary, output, error, tokens }: AgentToolRunInspection): ChildRunEnd {
+function childEnd({ status, summary, output, error, tokens, steers }: AgentToolRunInspection): ChildRunEnd {
   return {
     status: status === "running" ? "error" : status,
     summary,
     output,
     error,
-    tokens
+    tokens,
+    steers: steers ?? []
   };
 }

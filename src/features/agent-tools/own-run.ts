@@ -7,7 +7,7 @@ import { Cached } from "../../host/cached.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { checkMessages } from "../../feature/turn-input.ts";
-import { rootOf, STEERED, SUPERSEDED, type TurnOutcome, type TurnView } from "../../turn/turn.ts";
+import { isAnsweredElsewhere, rootOf, type TurnOutcome, type TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
 import type { BudgetHeir } from "../../feature/budget-contract.ts";
 import { errorMessage } from "../../util/errors.ts";
@@ -21,6 +21,7 @@ import type { ChildRunMembers } from "./capability.ts";
 import type { ChildRuns } from "./child-runs.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { CHILD_BACKOFF } from "./ports.ts";
+import { GivenSteers, type PassedMessage } from "./given-steers.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 import { openingChunks } from "../../model/index.ts";
 
@@ -77,6 +78,7 @@ export class OwnRuns {
   /** The runs of this agent's own children. */
   readonly #children: ChildRuns;
   readonly #table: TableSet;
+  readonly #steers: GivenSteers;
   readonly #running: Cached<readonly OwnRunRow[]>;
   /** By request. Kept while a parent follows the run. */
   readonly #feeds = new Map<string, ChunkFeed>();
@@ -109,6 +111,7 @@ export class OwnRuns {
       }
     });
     this.#table = new TableSet(sql, OWN_RUN_TABLES);
+    this.#steers = new GivenSteers(services);
     this.#running = new Cached(sql, () =>
       this.#table.all<OwnRunRow>("SELECT * FROM cf_own_runs WHERE status = 'running'")
     );
@@ -198,6 +201,12 @@ export class OwnRuns {
     if (this.#isCutOff(row)) await this.#reconcile(row);
   }
 
+  /** Gives a message of the parent to the run's turn. False: it takes none, now or for good, and never had this one. */
+  async steer(runId: string, message: PassedMessage): Promise<boolean> {
+    const row = this.#row(runId);
+    return row ? this.#steers.take(row, message) : false;
+  }
+
   /** What came after a chunk; waits for it so long. */
   async read(runId: string, options: { afterSequence?: number; waitMs?: number } = {}): Promise<RunProgress> {
     const { afterSequence = -1, waitMs = 0 } = options;
@@ -251,15 +260,18 @@ export class OwnRuns {
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
     const { trigger, requestId } = rootOf(turn);
-    if (trigger !== "agent-tool" || outcome.reason === STEERED || outcome.reason === SUPERSEDED) return;
+    if (trigger !== "agent-tool" || isAnsweredElsewhere(outcome)) return;
     const row = this.#running.value.find(({ request_id }) => request_id === requestId);
-    if (row) this.#services.background(this.#end(row, outcome));
+    if (!row) return;
+    this.#steers.leave(row);
+    this.#services.background(this.#end(row, outcome));
   }
 
   /** A crash came between the end of a turn and the word in its row. */
   adopt(): void {
     if (!this.#table.exists) return;
     const left = this.#running.value.filter((row) => this.#isCutOff(row));
+    for (const row of left) this.#steers.leave(row);
     for (const { run_id: key } of left) this.work.addOrHold({ key, payload: null });
     this.work.start();
   }
@@ -343,6 +355,7 @@ export class OwnRuns {
 
   #inspection(row: OwnRunRow): AgentToolRunInspection {
     const output = row.output === null ? undefined : parseJson(row.output);
+    const steers = this.#steers.read(row);
     return {
       runId: row.run_id,
       status: row.status,
@@ -353,7 +366,8 @@ export class OwnRuns {
       error: row.error !== null && row.status !== "running" ? row.error : undefined,
       tokens: row.status === "running" ? this.#tokens(row) : row.tokens,
       startedAt: row.started_at,
-      completedAt: row.completed_at ?? undefined
+      completedAt: row.completed_at ?? undefined,
+      ...(steers.length > 0 && { steers })
     };
   }
 

@@ -2,6 +2,7 @@
 // that answers a parent. A class that uses neither has no row of it.
 import type { UIMessage } from "ai";
 import { OWN_RUN_TABLES, OwnRuns } from "./own-run.ts";
+import { GIVEN_STEER_TABLES } from "./given-steers.ts";
 import type { ChildRuns } from "./child-runs.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
@@ -25,14 +26,24 @@ export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRun
       const message: UIMessage = { id: services.ids.next(), role: "assistant", parts: [{ type: "text", text }] };
       return services.addMessages([message], { idempotencyKey: key });
     },
+    passing: turns.steering.passing,
     toolNamed: (name) => toolNamed(services, name)
   };
   const own = new OwnRuns(services, children);
+  turns.listen({
+    receipt({ state }) {
+      // In its own tick: all listeners are told that it was accepted before that it was passed.
+      if (state === "accepted") services.background(Promise.resolve().then(() => children.steers.pass()));
+    }
+  });
   return {
     name: "agent-tool-runs",
     own,
-    tables: OWN_RUN_TABLES,
-    start: () => own.adopt(),
+    tables: [...OWN_RUN_TABLES, ...GIVEN_STEER_TABLES],
+    start() {
+      own.adopt();
+      children.steers.giveBackLost();
+    },
     ready: () => own.work.ready(),
     stop: () => own.work.stop(),
     nextWake: () => own.work.nextWake(),

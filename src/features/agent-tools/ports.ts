@@ -1,6 +1,7 @@
 // What runs need of the agent they belong to, and of its class. Any agent has them: what only one with a conversation has
 // is a port of its own.
 import type { AgentRuntime } from "../../agent/runtime.ts";
+import type { Passing } from "../../turn/passing.ts";
 import type { Backoff } from "../../util/backoff.ts";
 import type { AgentToolsMembers } from "./members.ts";
 import type { ChildLink } from "./child-link.ts";
@@ -22,6 +23,8 @@ export interface RunConversation {
   /** Notes that the turn makes progress. */
   beat(turnId: string): void;
   tokensLeft(turnId: string): number;
+  /** Messages for the running turn that runs are given; undefined: there can be none. */
+  readonly passing?: Passing;
   /** Adds a text to the conversation, once per key. */
   post(text: string, key: string): Promise<void>;
   /** The definition behind a tool of the class; undefined for one that is no agent tool. */

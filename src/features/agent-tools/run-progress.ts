@@ -15,6 +15,8 @@ export interface AgentToolRunInspection {
   readonly tokens?: number;
   readonly startedAt: number;
   readonly completedAt?: number;
+  /** Ids of the messages that its parent passed to it, and its model has read or is about to read. */
+  readonly steers?: readonly string[];
 }
 
 /** What a parent is answered. */

@@ -109,6 +109,11 @@ export interface RunAgentToolOptions<Input = unknown> {
   readonly display?: AgentToolDisplay;
   /** Given up as "interrupted" after so long without a sign of life of the child. */
   readonly noProgressMs?: number;
+  /**
+   * Who reads a steer that comes while the parent's turn waits for this run: the child, at its next step, or the parent, when
+   * the run is over (default). Of several children that take them, the one that began last. Not for background runs.
+   */
+  readonly steer?: "child" | "parent";
   /** Returns as soon as the child has begun. */
   readonly detached?: boolean | BackgroundRun;
 }
@@ -158,6 +163,8 @@ export interface ChildRunEnd {
   readonly reason?: AgentToolInterruption;
   readonly childStillRunning?: boolean;
   readonly tokens?: number;
+  /** The messages passed to it that it has read; undefined: it did not say. */
+  readonly steers?: readonly string[];
 }
 
 export const NEVER_STARTED = "The run was interrupted before the sub-agent had begun.";

@@ -10,6 +10,10 @@ export interface SteeringNote {
     | "edited"
     /** It took over from `requestId` after `step` of that turn's model calls. */
     | "applied"
+    /** A sub-agent that the running turn waits for was given it: `requestId` is its run. */
+    | "passed"
+    /** That sub-agent ended without reading it. */
+    | "given-back"
     | "withdrawn"
     /** `requestId` took over from it. */
     | "taken-over"
@@ -34,6 +38,8 @@ export function steeringNote(record: ReadableRecord): SteeringNote | undefined {
       return note("edited");
     case "steer-applied":
       return note("applied", record.fromRequestId, record.step);
+    case "steer-passed":
+      return record.runId === null ? note("given-back") : note("passed", record.runId);
     case "turn-stop-requested":
       return note("stop-requested");
     case "turn-settled":

@@ -5,9 +5,10 @@ import { currentContext } from "../../agent/context.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
 import { beforeDeadline } from "../../host/deadline.ts";
 import { Connection } from "../../host/connection.ts";
-import type { Feature } from "../../feature/feature.ts";
+import type { Feature, GivenSteer } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { submittedMessages, type SubmissionInput } from "../../feature/turn-input.ts";
+import type { Admission } from "../../turn/admit.ts";
 import type { Receipt } from "../../turn/receipts.ts";
 import { ThinkError } from "../../util/errors.ts";
 import { isUsableId } from "../../util/ids.ts";
@@ -19,12 +20,7 @@ import { steerResponse } from "./http.ts";
 /** How long `onSteer` may think. */
 export const STEER_HOOK_MS = 10_000;
 
-export interface SteerRequest extends SteerOptions {
-  readonly kind: Receipt["kind"];
-  readonly input: SubmissionInput;
-  /** What a client sends carries nothing but its parts. */
-  readonly isFromClient: boolean;
-}
+export type SteerRequest = SteerOptions & Omit<GivenSteer, "id">;
 
 export interface SteeringFeature extends Feature {
   accept(request: SteerRequest): Promise<Receipt>;
@@ -51,7 +47,8 @@ export function openSteering(services: ChatServices): SteeringFeature {
 class Steering implements SteeringFeature {
   readonly name = "steering";
   readonly roles = {
-    steering: (sender: object, fields: Record<string, unknown>) => this.#receive(sender, fields)
+    steering: (sender: object, fields: Record<string, unknown>) => this.#receive(sender, fields),
+    steers: { accept: (message: GivenSteer) => this.accept(message) }
   };
   readonly routes = { steer: (request: Request, rest: string) => this.#respond(request, rest) };
   readonly #services: ChatServices;
@@ -187,7 +184,7 @@ class Steering implements SteeringFeature {
   }
 
   #accept(request: SteerRequest): Receipt {
-    const { turns, ids } = this.#services;
+    const { turns, ids, sql } = this.#services;
     const { id = ids.next(), kind, isFromClient } = request;
     if (!isUsableId(id)) throw steeringErrors.MalformedSteerError("its id cannot be used");
     const known = turns.steering.receipt(id);
@@ -197,7 +194,7 @@ class Steering implements SteeringFeature {
     const own = running ? running.channel : isFromClient ? "web" : undefined;
     const channel = request.channel ?? own;
     const stamped = channel === "web" ? undefined : channel;
-    turns.admit({
+    const admission: Admission = {
       requestId: id,
       trigger: isFromClient ? "ws-chat" : "rpc",
       entry: kind,
@@ -207,6 +204,10 @@ class Steering implements SteeringFeature {
       clientTools: running?.clientTools ?? turns.clientTools,
       isUnseen: true,
       origin: isFromClient ? (currentContext().connection ?? HTTP_SENDER) : undefined
+    };
+    sql.transaction(() => {
+      turns.admit(admission);
+      request.commit?.();
     });
     const receipt = turns.steering.receipt(id);
     if (!receipt) throw new TypeError(`The message ${id} has no receipt.`);

@@ -60,6 +60,8 @@ export interface TurnFold {
   readonly stops: boolean;
   /** The turn that it took over from. */
   readonly steered: SteeredFrom | null;
+  /** The run of a sub-agent that was given its messages, and has not given them back. */
+  readonly passedTo: string | null;
   /** Sequence of the newest content, 0 for none. Only grows. */
   readonly contentSequence: number;
   /** Number the next chunk will get. */
@@ -120,6 +122,7 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     cancel: null,
     stops: false,
     steered: null,
+    passedTo: null,
     contentSequence: 0,
     nextChunk: 0,
     kept: [],
@@ -194,6 +197,8 @@ function applyRest(turn: TurnFold, record: ReadableRecord): TurnFold {
       const { type: _type, turnId: _turnId, at: _at, ...steered } = record;
       return { ...turn, steered: turn.steered ?? steered };
     }
+    case "steer-passed":
+      return { ...turn, passedTo: record.runId };
     case "turn-settled":
       return settle(turn, record);
     case "record-quarantined":

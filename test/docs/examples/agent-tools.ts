@@ -38,6 +38,11 @@ export class Assistant extends Think {
         description: "Judge a text.",
         inputSchema: z.object({ text: z.string() }),
         outputSchema: z.object({ score: z.number(), why: z.string() })
+      }),
+      draft: agentTool(Researcher, {
+        description: "Draft a report.",
+        inputSchema: z.object({ topic: z.string() }),
+        steer: "child"
       })
     };
   }
