@@ -9,6 +9,7 @@ const STATES: Readonly<Record<ClientReceipt["state"], string>> = {
   applied: "the model reads it now",
   started: "it is a turn of its own",
   withdrawn: "the model does not read it",
+  passed: "the sub-agent that the answer waits for reads it",
   dropped: "the answer was stopped or cleared, and it with it"
 };
 

@@ -1,16 +1,7 @@
 import { openai } from "@ai-sdk/openai";
 import { generateText, type LanguageModel } from "ai";
 import { z } from "zod";
-import {
-  action,
-  PRICES,
-  Think,
-  tokens,
-  usd,
-  type BudgetContext,
-  type BudgetLimit,
-  type ModelPrice
-} from "everthink";
+import { action, PRICES, Think, tokens, usd, type BudgetContext, type BudgetLimit, type ModelPrice } from "everthink";
 
 export class Assistant extends Think {
   override getModel(): LanguageModel {

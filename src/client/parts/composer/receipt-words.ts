@@ -7,6 +7,7 @@ type Ended = Pick<ClientReceipt, "state" | "step">;
 export function endedWords({ state, step }: Ended): string | undefined {
   if (state === "applied") return step === undefined ? "applied" : `applied at step ${step}`;
   if (state === "started") return "became a turn";
+  if (state === "passed") return "passed to the sub-agent";
   return state === "dropped" ? "not read: the conversation was stopped or cleared" : undefined;
 }
 

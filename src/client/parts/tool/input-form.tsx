@@ -18,7 +18,9 @@ interface InputFormProps {
 export function InputForm({ input, texts, onTexts, isDisabled, onApprove, onCancel }: InputFormProps) {
   const [wrong, setWrong] = useState<{ readonly name: string; readonly problem: string }>();
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea")?.focus(), []);
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>("input, textarea")?.focus();
+  }, []);
   const save = (event: FormEvent) => {
     event.preventDefault();
     const read = readFields(input, texts);
