@@ -222,6 +222,7 @@ export type ThinkErrorCode =
   | "token-budget-exceeded"
   | "too-large"
   | "too-many-entries"
+  | "too-many-login-attempts"
   | "too-many-schedules"
   | "too-many-waiting"
   | "tool-call-bad-input"

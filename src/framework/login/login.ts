@@ -6,6 +6,8 @@ import { isLoopback } from "../../util/loopback.ts";
 import { isObject } from "../../util/json.ts";
 import type { ThinkAgentRoute } from "../server-entry/agent-path.ts";
 import type { ThinkRouter } from "../server-entry/router.ts";
+import { attemptKeys, ProcessAttempts, TooManyAttemptsError, type AttemptCounts } from "./attempts.ts";
+import { attemptObjects, SharedAttempts } from "./attempts-object.ts";
 import { loginPage } from "./page.ts";
 import { makeSession, readSession, sentSessions, sessionCookie, type Signer } from "./session.ts";
 import { isPassword, MAX_PASSWORD_CHARS, MAX_USER_CHARS, readUsers, userName } from "./users.ts";
@@ -47,7 +49,8 @@ export interface Login<Env> {
 }
 
 /**
- * A login with sessions in cookies. `LOGIN_USERS` and `SESSION_SECRET` are variables of the Worker.
+ * A login with sessions in cookies. `LOGIN_USERS` and `SESSION_SECRET` are variables of the Worker. After 10 wrong passwords for a
+ * name, or 100 from an address, nobody tries again for 15 minutes.
  *
  * @example
  * export const login = createLogin<Cloudflare.Env>();
@@ -57,10 +60,11 @@ export interface Login<Env> {
 export function createLogin<Env>(options: LoginOptions<Env> = {}): Login<Env> {
   const { nameOf = (user: string) => user, about } = options;
   const { mayEnter = ({ user, route }: LoginVisit<Env>) => route.name === nameOf(user), needsNoLogin } = options;
+  const counts = new ProcessAttempts();
   return {
     async fetch(...[request, env, ctx, { router }]) {
       const { pathname } = new URL(request.url);
-      if (pathname === "/login") return answerLogin(request, env);
+      if (pathname === "/login") return answerLogin(request, env, counts);
       if (pathname === "/logout") return answerLogout(request);
       const { user } = await visitorOf(request, env);
       if (pathname === "/me") {
@@ -146,7 +150,7 @@ function isDeveloped(request: Request, env: unknown): boolean {
   return isObject(env) && env["EVERTHINK_DEVELOPMENT"] === "1" && isLoopback(new URL(request.url).hostname);
 }
 
-async function answerLogin(request: Request, env: unknown): Promise<Response> {
+async function answerLogin(request: Request, env: unknown, counts: AttemptCounts): Promise<Response> {
   const isOpen = isDeveloped(request, env);
   const { secret, users } = settingsOf(env);
   const missing = [
@@ -163,10 +167,57 @@ async function answerLogin(request: Request, env: unknown): Promise<Response> {
   const form = new URLSearchParams(await request.text());
   const [user, password] = [userName(form.get("user") ?? ""), form.get("password") ?? ""];
   const isShort = user !== "" && user.length <= MAX_USER_CHARS && password.length <= MAX_PASSWORD_CHARS;
-  const isRight = isShort && (isOpen || (await isPassword(password, users.get(user))));
-  if (!isRight) return loginPage({ status: 401, problem: "Name or password is wrong.", isOpen });
+  if (!isShort) return loginPage({ status: 401, problem: WRONG, isOpen });
+  if (!isOpen) {
+    const attempt = await takeAttempt(request, env, { user, counts });
+    if (attempt.error) return refusedPage(attempt.error);
+    if (!(await isPassword(password, users.get(user)))) return loginPage({ status: 401, problem: WRONG });
+    await attempt.giveBack();
+  }
   const value = await makeSession(user, signerOf(request, env), Date.now() + LIFETIME_SECONDS * 1_000);
   return seeOther("/", sessionCookie(value, LIFETIME_SECONDS, new URL(request.url)));
+}
+
+const WRONG = "Name or password is wrong.";
+
+interface Attempt {
+  /** Set: it may not be made now. */
+  readonly error?: TooManyAttemptsError;
+  giveBack(): Promise<void>;
+}
+
+/** Counted in the app's objects, and where they cannot be reached in this process: never not at all. */
+async function takeAttempt(
+  request: Request,
+  env: unknown,
+  { user, counts }: { readonly user: string; readonly counts: AttemptCounts }
+): Promise<Attempt> {
+  // Only Cloudflare's edge says it so that a client cannot: elsewhere names alone are counted.
+  const keys = attemptKeys(user, hasEdge(request) ? (request.headers.get("cf-connecting-ip") ?? undefined) : undefined);
+  const objects = attemptObjects(env);
+  const now = Date.now();
+  const taken = async (from: AttemptCounts): Promise<Attempt> => {
+    const wait = await from.take(keys, now);
+    return { giveBack: () => from.giveBack(keys), ...(wait > 0 && { error: new TooManyAttemptsError(wait) }) };
+  };
+  if (!objects) return taken(counts);
+  try {
+    return await taken(new SharedAttempts(objects));
+  } catch (error) {
+    console.error("Attempts to log in are counted in this process only: LOGIN_ATTEMPTS failed.", error);
+    return taken(counts);
+  }
+}
+
+/** Requests that came over Cloudflare's network have the property `cf`; a client cannot make one. */
+function hasEdge(request: Request): boolean {
+  return isObject((request as { cf?: unknown }).cf);
+}
+
+function refusedPage({ message, waitMs }: TooManyAttemptsError): Response {
+  const page = loginPage({ status: 429, problem: message });
+  page.headers.set("retry-after", String(Math.ceil(waitMs / 1_000)));
+  return page;
 }
 
 function answerLogout(request: Request): Response {
