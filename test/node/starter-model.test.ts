@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { PROVIDERS, variablesOf, type ModelAnswers } from "../../src/cli/init/providers.ts";
 import { parseVariables } from "../../src/framework/serve/variables.ts";
 import { modelStatus } from "../../starters/shared/models/model.ts";
@@ -17,6 +17,8 @@ const ANSWERS: readonly ModelAnswers[] = [
   { provider: "compatible", url: "http://localhost:11434/v1", model: "qwen3" }
 ];
 
+const DEVELOPED = { EVERTHINK_DEVELOPMENT: "1" };
+
 test("every provider has answers here", () => {
   expect([...ANSWERS.map(({ provider }) => provider), "offline"]).toEqual(PROVIDERS.map(({ id }) => id));
 });
@@ -29,9 +31,13 @@ test.each(ANSWERS)("$provider", (answers) => {
 });
 
 test("without a key the project says which one is missing; without anything that the offline model answers", () => {
-  expect(modelStatus(Object.fromEntries(variablesOf({ provider: "openai" }))).problem).toContain("OPENAI_API_KEY");
+  const openai = { ...DEVELOPED, ...Object.fromEntries(variablesOf({ provider: "openai" })) };
+  expect(modelStatus(openai).problem).toBe("OpenAI needs OPENAI_API_KEY. Set it in .dev.vars, and start again.");
   expect(variablesOf({ provider: "offline" }).size).toBe(0);
-  expect(modelStatus({})).toMatchObject({ label: "Offline model", problem: expect.stringContaining("No model") });
+  expect(modelStatus(DEVELOPED)).toMatchObject({
+    label: "Offline model",
+    problem: expect.stringContaining("No model")
+  });
   expect(modelStatus({ MODEL_PROVIDER: "offline" })).toEqual({ label: "Offline model" });
 });
 
@@ -47,7 +53,26 @@ test.each([
   [{ OPENAI_API_KEY: "two words" }, "OPENAI_API_KEY holds spaces"],
   [{ OPENAI_COMPATIBLE_URL: "http://h/v1" }, "needs MODEL"]
 ])("%j is no crash: the offline model answers, and the page says what to change", (env, problem) => {
-  expect(modelStatus(env)).toEqual({ label: "Offline model", problem: expect.stringContaining(problem) });
+  expect(modelStatus({ ...env, ...DEVELOPED })).toEqual({
+    label: "Offline model",
+    problem: expect.stringContaining(problem)
+  });
+});
+
+test("on a server visitors read that it is not set up, and the log says once what is missing and how it is set", () => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const env = { MODEL_PROVIDER: "anthropic" };
+  for (const status of [modelStatus(env), modelStatus(env)]) {
+    expect(status.problem).toBe("This assistant is not fully set up yet. A small script answers until it is.");
+  }
+  expect(logged.mock.calls).toEqual([
+    [
+      'Anthropic needs ANTHROPIC_API_KEY. Set it with "npx wrangler secret put <NAME>", or deploy again with "npx everthink deploy".'
+    ]
+  ]);
+  expect(modelStatus({ OPENAI_API_KEY: KEY }).problem).toBeUndefined();
+  expect(logged).toHaveBeenCalledTimes(1);
+  logged.mockRestore();
 });
 
 test("the declared variables are those that the model is chosen by", () => {
@@ -57,5 +82,5 @@ test("the declared variables are those that the model is chosen by", () => {
   const names = [...fields.matchAll(/(\w+)\?: string/g)].map(([, name]) => name);
   const ofLogin = new Set(["LOGIN_USERS", "SESSION_SECRET"]);
   const ofModel = [...declared.keys()].filter((name) => !ofLogin.has(name));
-  expect([...ofModel, "OFFLINE_PACE_MS"].toSorted()).toEqual(names.toSorted());
+  expect([...ofModel, "OFFLINE_PACE_MS", "EVERTHINK_DEVELOPMENT"].toSorted()).toEqual(names.toSorted());
 });

@@ -1,5 +1,6 @@
 // Which model answers, by variables: .dev.vars on this machine, secrets of the Worker on a server (.dev.vars.example lists
-// them). A setting that cannot work is no crash: the offline model answers, and the page says what to change.
+// them). A setting that cannot work is no crash: the offline model answers, and the page says what to change. On a server visitors
+// are told nothing of that; the log is.
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -18,6 +19,8 @@ export interface ModelVariables {
   OPENAI_COMPATIBLE_URL?: string;
   OPENAI_COMPATIBLE_API_KEY?: string;
   OFFLINE_PACE_MS?: string;
+  /** Set by `everthink dev`. */
+  EVERTHINK_DEVELOPMENT?: string;
 }
 
 type Variable = keyof ModelVariables;
@@ -92,8 +95,18 @@ export function chooseModel(env: ModelVariables, plans: readonly Plan[]): Langua
 }
 
 export function modelStatus(env: ModelVariables): ModelStatus {
-  const { use: _, ...status } = choose(env);
-  return status;
+  const { label, problem } = choose(env);
+  if (problem === undefined) return { label };
+  if (env.EVERTHINK_DEVELOPMENT === "1") return { label, problem: `${problem} Set it in .dev.vars, and start again.` };
+  logOnce(`${problem} Set it with "npx wrangler secret put <NAME>", or deploy again with "npx everthink deploy".`);
+  return { label, problem: "This assistant is not fully set up yet. A small script answers until it is." };
+}
+
+const logged = new Set<string>();
+
+function logOnce(line: string): void {
+  if (!logged.has(line)) console.error(line);
+  logged.add(line);
 }
 
 const OFFLINE = "Offline model";
@@ -105,7 +118,7 @@ function choose(env: ModelVariables): ModelStatus & { readonly use?: () => Langu
   if (given === "offline") return { label: OFFLINE };
   const wanted = given || Object.keys(PROVIDERS).find((id) => isSet(PROVIDERS[id]?.needs[0] ?? "MODEL"));
   if (wanted === undefined) {
-    const problem = "No model is set up, so a small offline model answers. Put a key into .dev.vars, and start again.";
+    const problem = "No model is set up, so a small offline model answers. A key is needed, such as OPENAI_API_KEY.";
     return { label: OFFLINE, problem };
   }
   const provider = Object.hasOwn(PROVIDERS, wanted) ? PROVIDERS[wanted] : undefined;
@@ -116,12 +129,12 @@ function choose(env: ModelVariables): ModelStatus & { readonly use?: () => Langu
   const { name, needs, model, make } = provider;
   const missing = needs.filter((variable) => !isSet(variable));
   if (missing.length > 0) {
-    return { label: OFFLINE, problem: `${name} needs ${missing.join(" and ")}. Set it in .dev.vars, and start again.` };
+    return { label: OFFLINE, problem: `${name} needs ${missing.join(" and ")}.` };
   }
   // Anything else cannot stand in a header.
   const garbled = needs.find((variable) => variable !== "MODEL" && !/^[\x21-\x7e]+$/.test(setting(variable)));
   if (garbled !== undefined) {
-    return { label: OFFLINE, problem: `${garbled} holds spaces or characters that it cannot have. Copy it once more.` };
+    return { label: OFFLINE, problem: `${garbled} holds spaces or characters that it cannot have.` };
   }
   const id = setting("MODEL") || (model ?? "");
   return { label: `${name} ${id}`, use: () => make(setting, id) };

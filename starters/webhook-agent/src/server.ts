@@ -4,6 +4,9 @@ import type { ThinkAppContext } from "everthink/server-entry";
 import { z } from "zod";
 import { EVENTS, login } from "./login.ts";
 
+// Counts wrong passwords, over all processes of the app: LOGIN_ATTEMPTS of wrangler.jsonc.
+export { LoginAttempts } from "everthink/login";
+
 const webhook = z.object({ id: z.string().min(1).max(200), text: z.string().min(1).max(10_000) });
 
 export default {
