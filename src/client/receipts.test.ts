@@ -16,6 +16,11 @@ test("a receipt is kept once, with what it came to, and the oldest of too many i
   expect(again.at(-1)).toMatchObject({ id: first.id, state: "dropped" });
 });
 
+test("a message that was passed on and came back waits again, and is no end", () => {
+  const passed = withEnded([receipt("b", "started")], [receipt("a", "passed")]);
+  expect(withEnded(passed, [receipt("a", "accepted")])).toEqual([receipt("b", "started")]);
+});
+
 test("what waits is no end, and a list without an end changes nothing", () => {
   const known = [receipt("a", "withdrawn")];
   expect(withEnded(known, [receipt("b", "queued"), receipt("c", "accepted")])).toBe(known);

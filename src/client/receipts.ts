@@ -48,8 +48,9 @@ export function withEnded(
   receipts: readonly ClientReceipt[]
 ): readonly ClientReceipt[] {
   const ended = receipts.filter(({ state }) => state !== "accepted" && state !== "queued");
-  if (ended.length === 0) return known;
-  const ids = new Set(ended.map(({ id }) => id));
+  // What was passed on and came back waits again.
+  const ids = new Set(receipts.map(({ id }) => id));
+  if (ended.length === 0 && !known.some(({ id }) => ids.has(id))) return known;
   return [...known.filter(({ id }) => !ids.has(id)), ...ended].slice(-ENDED_RECEIPTS);
 }
 

@@ -345,6 +345,17 @@ test("messages are edited, answered anew and paged through; a list is opened, re
   await page.close();
 });
 
+test("what an answer took stands below it where the page wants it, and nowhere else", async () => {
+  for (const [part, count] of [
+    ["markdown", 1],
+    ["unasked", 0]
+  ] as const) {
+    const page = await open(part);
+    expect(await page.getByText("1,511 in · 17 out · $0.0021").count()).toBe(count);
+    await page.close();
+  }
+});
+
 test("HTML of a model is shown as text, and a link leads to http, https and mailto only", async () => {
   const page = await open("markdown");
   await page.getByText("<script>document.body.dataset.attacked").waitFor();

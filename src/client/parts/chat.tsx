@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import { Composer, type ComposerProps } from "./composer/composer.tsx";
 import { ChatRoot } from "./conversation/chat-root.tsx";
-import { Conversation } from "./conversation/conversation.tsx";
+import { Conversation, type ConversationProps } from "./conversation/conversation.tsx";
 import { useConversation, type ConversationView } from "./conversation/use-conversation.ts";
 import { ConnectionBanner } from "./page/connection-banner.tsx";
 import { StatusPill } from "./page/status-pill.tsx";
@@ -11,7 +11,8 @@ import { Welcome, type Suggestion } from "./page/welcome.tsx";
 import type { ThinkClientOptions } from "./think.ts";
 
 export type ChatProps = ThinkClientOptions &
-  ComposerProps & {
+  ComposerProps &
+  Pick<ConversationProps, "showUsage"> & {
     /** Above the conversation. */
     readonly title: string;
     /** What an empty conversation says. */
@@ -34,7 +35,7 @@ export type ChatProps = ThinkClientOptions &
  * createRoot(root).render(<Chat agent="assistant" name="ada" title="Assistant" suggestions={["What can you do?"]} />);
  */
 export function Chat(props: ChatProps) {
-  const { title, greeting = "Ask something.", suggestions, controls, notice, ...rest } = props;
+  const { title, greeting = "Ask something.", suggestions, controls, notice, showUsage = false, ...rest } = props;
   const conversation = useConversation(rest);
   return (
     <ChatRoot conversation={conversation}>
@@ -48,7 +49,10 @@ export function Chat(props: ChatProps) {
       </header>
       {typeof notice === "function" ? notice(conversation) : notice}
       <ConnectionBanner />
-      <Conversation empty={<Welcome title={greeting} {...(suggestions !== undefined && { suggestions })} />} />
+      <Conversation
+        showUsage={showUsage}
+        empty={<Welcome title={greeting} {...(suggestions !== undefined && { suggestions })} />}
+      />
       <Composer {...rest} />
     </ChatRoot>
   );

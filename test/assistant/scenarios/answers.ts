@@ -75,6 +75,26 @@ export const rendersMarkdown: Scenario = {
   }
 };
 
+export const showsUsage: Scenario = {
+  name: "what an answer took stands below it for a visitor who wants it, also after a reload",
+  async play({ visitor }) {
+    await visitor.askAndWait("What is 6*7?");
+    const usage = visitor.answer.getByText(/^[\d,]+ in · [\d,]+ out$/);
+    expect(await usage.count()).toBe(0);
+    await visitor
+      .button("Show what happens underneath")
+      .or(visitor.button("Hide what happens underneath"))
+      .first()
+      .waitFor();
+    if ((await visitor.panel.count()) === 0) await visitor.button("Show what happens underneath").click();
+    await visitor.panel.getByRole("checkbox", { name: "Show what each answer took" }).check();
+    await usage.waitFor();
+    await visitor.photograph("usage");
+    await visitor.reload();
+    await usage.waitFor();
+  }
+};
+
 export const queues: Scenario = {
   name: "a question asked during an answer that has no further step waits above the field, and is answered after it",
   async play({ visitor }) {
@@ -109,4 +129,4 @@ async function chipsOf({ page }: Visitor): Promise<() => Promise<string[]>> {
   return () => seen.evaluate((texts) => [...texts]);
 }
 
-export const answerScenarios: readonly Scenario[] = [answersASuggestion, stops, rendersMarkdown, queues];
+export const answerScenarios: readonly Scenario[] = [answersASuggestion, stops, rendersMarkdown, showsUsage, queues];

@@ -117,8 +117,13 @@ function Steering() {
 const PARTS: Readonly<Record<string, () => ReactNode>> = {
   markdown: () => (
     <Frame view={{ messages: only("q1", "a1") }}>
-      <Conversation />
+      <Conversation showUsage />
       <Composer />
+    </Frame>
+  ),
+  unasked: () => (
+    <Frame view={{ messages: only("q1", "a1") }}>
+      <Conversation />
     </Frame>
   ),
   tools: () => (

@@ -110,7 +110,10 @@ const text = (id: string, role: UIMessage["role"], words: string): UIMessage => 
 
 export const MESSAGES: readonly UIMessage[] = [
   text("q1", "user", "Which lights are on the way, and what does the code look like?"),
-  text("a1", "assistant", MARKDOWN),
+  {
+    ...text("a1", "assistant", MARKDOWN),
+    metadata: { usage: { inputTokens: 1511, outputTokens: 17 }, cost: { usd: 0.0021 } }
+  },
   text("q2", "user", "Use your tools."),
   // The parts come over the wire, with fields the SDK's type does not name.
   { id: "a2", role: "assistant", parts: TOOLS as unknown as UIMessage["parts"] },

@@ -105,6 +105,8 @@ export class Assistant extends Think<Env, AssistantState> {
     name: () => this.name,
     onChange: ({ path }) => this.broadcast(JSON.stringify({ type: "files", path } satisfies FilesNote))
   });
+  /** The page shows below each answer what it took, if the visitor wants it. */
+  override sendUsage = true;
   override extensionLoader = this.env.LOADER;
   override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
   override observability: Observability = {

@@ -45,7 +45,7 @@ export function Conversation(props: ConversationProps) {
         </Header>
         <ModelNotice model={state?.model} />
         {story === undefined ? <ConnectionBanner onRetry={onReconnect} /> : <PlugLine story={story} />}
-        <Log empty={<EmptyConversation hasPlug={hasPlug} />} />
+        <Log showUsage={chat.showsUsage} empty={<EmptyConversation hasPlug={hasPlug} />} />
         <Composer canSubmit />
       </ChatRoot>
       {panel.isOpen && openRun && (

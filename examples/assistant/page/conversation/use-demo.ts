@@ -1,6 +1,6 @@
 // What this page knows of a conversation beside the chat: the plug's story, and what happens underneath.
 import { useCallback } from "react";
-import { useConversation } from "everthink/react";
+import { useConversation, useSetting } from "everthink/react";
 import type { Assistant } from "../../agents/assistant/agent.ts";
 import { browserTools } from "../browser-info.ts";
 import { useFileChanges } from "../files/use-files.ts";
@@ -36,5 +36,17 @@ export function useDemo(id: string, isPanelOpen: boolean) {
   const read = useCallback((after: number, limit: number) => call("readJournal", [{ after, limit }]), [call]);
   const journal = useJournal({ isWatched: isPanelOpen && connection === "open", isWriting: isBusy, read });
   const background = useBackground(chat, isPanelOpen);
-  return { ...chat, background, interruption, plug, journal, notes: notes.list, fileChanges: files.count, servers };
+  const [shown, setShown] = useSetting("usage");
+  const usage = { showsUsage: shown === "on", chooseUsage: (isOn: boolean) => setShown(isOn ? "on" : "off") };
+  return {
+    ...chat,
+    ...usage,
+    background,
+    interruption,
+    plug,
+    journal,
+    notes: notes.list,
+    fileChanges: files.count,
+    servers
+  };
 }

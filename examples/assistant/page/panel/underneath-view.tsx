@@ -7,7 +7,7 @@ import { tokensText } from "./tokens-text.ts";
 import type { PanelViewProps } from "./views.ts";
 
 export function UnderneathView({ chat }: PanelViewProps) {
-  const { status, connection, notes, journal } = chat;
+  const { status, connection, notes, journal, showsUsage, chooseUsage } = chat;
   const isReopened = journal.records > 0 && !hasSeenTurn(notes);
   return (
     <div className="underneath">
@@ -29,6 +29,10 @@ export function UnderneathView({ chat }: PanelViewProps) {
           <dd>{tokensText(notes.total, isReopened)}</dd>
         </div>
       </dl>
+      <label className="panel-choice">
+        <input type="checkbox" checked={showsUsage} onChange={(event) => chooseUsage(event.target.checked)} />
+        Show what each answer took
+      </label>
       <BackgroundSection background={chat.background} />
       <JournalSection journal={journal} />
       <TimelineSection notes={notes.notes} />

@@ -46,6 +46,11 @@ test.each<[string, Partial<WaitingSource>[], string[]]>([
     ["a: applied at step 3", "b: waiting 1 of 1"]
   ],
   ["a turn at once", [{ unsent }, { unsent, receipts: [ended("a", { state: "started" })] }], ["a: became a turn"]],
+  [
+    "passed on, and back again",
+    [{ queued: [receipt("a")] }, { receipts: [ended("a", { state: "passed" })] }, { queued: [receipt("a")] }],
+    ["a: waiting 1 of 1"]
+  ],
   ["taken back", [{ queued: [receipt("a")] }, { receipts: [ended("a", { state: "withdrawn" })] }], []],
   [
     "cleared away",

@@ -52,8 +52,10 @@ export function nextWaiting(memory: Memory, source: WaitingSource): Memory {
   const { queued, receipts, unsent } = source;
   const known = new Set(memory.receipts);
   const news = receipts.filter((receipt) => !known.has(receipt));
+  // A message that was passed on and came back waits again.
+  const isWaiting = new Set(queued.map(({ id }) => id));
   const ended = [
-    ...memory.messages.filter(({ state }) => state === "ended"),
+    ...memory.messages.filter(({ id, state }) => state === "ended" && !isWaiting.has(id)),
     ...news.flatMap((receipt) => endedMessage(memory.said.get(receipt.id), receipt) ?? [])
   ];
   const waiting = queued.map((receipt, index) => waitingMessage(receipt, index + 1, queued.length));

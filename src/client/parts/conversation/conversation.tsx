@@ -15,6 +15,8 @@ import { useStickToEnd } from "./use-stick-to-end.ts";
 export interface ConversationProps {
   /** Shown as long as there is no message, once there is a connection. */
   readonly empty?: ReactNode;
+  /** Says below each answer which tokens and how much money it took: of classes with `sendUsage = true`, and with budgets. */
+  readonly showUsage?: boolean;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface ConversationProps {
  * @example
  * <Conversation empty={<Welcome title="What shall I write?" suggestions={["A function that adds."]} />} />
  */
-export function Conversation({ empty }: ConversationProps) {
+export function Conversation({ empty, showUsage = false }: ConversationProps) {
   const conversation = useChatRoot();
   const { messages, status, connection, error, isBusy, versions, actions, sent, receipts, budgets } = conversation;
   const words = useMemo(() => receiptsByMessage(receipts), [receipts]);
@@ -44,6 +46,7 @@ export function Conversation({ empty }: ConversationProps) {
         isConversationBusy={isBusy}
         isWaiting={live.waiting.has(message.id) && !words.has(message.id)}
         receipt={words.get(message.id)}
+        showUsage={showUsage}
         isLive={isLive}
         isLast={index === messages.length - 1}
         actions={actions}

@@ -11,6 +11,7 @@ import { messageText } from "./message-text.ts";
 import type { MessageProps } from "./message.tsx";
 import { Picture } from "./picture.tsx";
 import { Reasoning } from "./reasoning.tsx";
+import { usageText } from "./usage-text.ts";
 import { VersionPicker } from "./version-picker.tsx";
 
 export function AssistantMessage(props: MessageProps) {
@@ -31,8 +32,9 @@ export function AssistantMessage(props: MessageProps) {
   );
 }
 
-function AnswerTools({ message, versions, isConversationBusy = false, actions }: MessageProps) {
+function AnswerTools({ message, versions, isConversationBusy = false, showUsage = false, actions }: MessageProps) {
   const text = messageText(message);
+  const usage = showUsage ? usageText(message) : undefined;
   if (actions === undefined) return null;
   return (
     <div className="think-message-tools">
@@ -53,6 +55,7 @@ function AnswerTools({ message, versions, isConversationBusy = false, actions }:
         disabled={isConversationBusy}
         onClick={() => actions.regenerate(message.id)}
       />
+      {usage !== undefined && <span className="think-usage">{usage}</span>}
     </div>
   );
 }

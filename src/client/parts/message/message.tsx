@@ -15,6 +15,8 @@ export interface MessageProps {
   readonly isWaiting?: boolean;
   /** What became of it, if it was given to an answer that was being written. */
   readonly receipt?: string | undefined;
+  /** Says below an answer what it took, where its class has `sendUsage`. */
+  readonly showUsage?: boolean;
   readonly isLast?: boolean;
   /** Nothing can be edited or answered anew while an answer is being written. */
   readonly isConversationBusy?: boolean;
