@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { filledText, wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { makePrivateFolder } from "../../framework/serve/data-lock.ts";
-import { requireProject, rootOf, viteConfigOf } from "../load-project.ts";
+import { requireProject, rootOf, routePrefixOf, viteConfigOf } from "../load-project.ts";
 
 const HIGHEST_PORT = 65_535;
 const STATE_FOLDER = ".wrangler";
@@ -25,14 +25,19 @@ export async function runDev(parsed: ParsedArguments, context: CliContext): Prom
     ...(port === undefined ? [] : ["--port", port, "--strictPort"]),
     ...(host === undefined ? [] : ["--host", host])
   ];
+  const program = [process.execPath, viteProgram(root), "dev", ...flags, ...parsed.passedOn];
   // Where Vite's plugin keeps the conversations of development.
   makePrivateFolder(join(root, STATE_FOLDER));
-  const child = spawn(process.execPath, [viteProgram(root), "dev", ...flags, ...parsed.passedOn], {
-    cwd: root,
-    stdio: "inherit"
-  });
+  const { terminal } = context;
+  if (terminal !== undefined && !parsed.flag("plain")) {
+    const { runDevTerminal } = await import("../dev/dev-terminal.ts");
+    return runDevTerminal({ root, routePrefix: routePrefixOf(parsed, root), program, terminal, context });
+  }
+  const [file = "", ...args] = program;
+  const child = spawn(file, args, { cwd: root, stdio: "inherit" });
   const stop = () => void child.kill("SIGTERM");
   context.signal.addEventListener("abort", stop, { once: true });
+  context.hurry.addEventListener("abort", () => void child.kill("SIGKILL"), { once: true });
   const [code] = (await once(child, "close")) as [number | null];
   return context.signal.aborted ? 0 : (code ?? 1);
 }

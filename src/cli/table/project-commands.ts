@@ -58,23 +58,26 @@ const dev: CommandDefinition = {
   name: "dev",
   summary: "runs the project with Vite, reloaded as you edit",
   description: [
-    "Runs the project with Vite: agents, Worker and page, reloaded as you edit. A new file below agents/ is taken up at " +
-      "once. Press s and Enter for Studio, which looks inside the running agents."
+    "Runs the project with Vite: agents, Worker and page, reloaded as you edit. A new file below agents/ is taken up at once.",
+    "In a terminal it shows the address, the turns as they run, and keys: o opens the page, s Studio, c talks to an agent, l " +
+      "shows fewer lines of the log, r kills the server and starts it again, q quits, ? says this."
   ],
-  examples: ["dev", "dev --port 8080 -- --open"],
+  examples: ["dev", "dev --port 8080 -- --open", "dev --plain"],
   options: {
     port: {
       value: "number",
       text: "5173, or the next free one; a port that is given must be free; 0 to 65535, 0 takes any"
     },
     host: { value: "address", text: "localhost" },
-    root: PROJECT_OPTIONS.root
+    plain: { text: "Vite's own lines and keys, as without a terminal" },
+    ...PROJECT_OPTIONS
   },
   passesFlagsTo: "vite dev",
   exitCodes: {
     0: "it was stopped",
     1: "there is no Vite project here, the given port is taken, or Vite ended by itself (then its code)"
   },
+  isServer: true,
   load: async () => (await import("../commands/dev.ts")).runDev
 };
 

@@ -20,6 +20,11 @@ export interface ScreenKeys {
 const FRAME_MS = 30;
 const ESCAPE = "\u001b[";
 
+/** A terminal that does not know its size says 0. */
+export function columnsOf(output: Writable & { readonly columns?: number }): number {
+  return output.columns || Infinity;
+}
+
 export class TerminalScreen {
   readonly paint: Paint;
   readonly #input: Readable & { setRawMode?(isRaw: boolean): unknown; readonly isTTY?: boolean };
@@ -48,7 +53,7 @@ export class TerminalScreen {
 
   /** Columns of a line: the last one stays free, because terminals differ in what they do there. */
   get width(): number {
-    return (this.#output.columns ?? Infinity) - 1;
+    return columnsOf(this.#output) - 1;
   }
 
   get line(): string {
@@ -135,7 +140,7 @@ export class TerminalScreen {
     const erase = `${this.#above > 0 ? `${ESCAPE}${this.#above}A` : ""}${ESCAPE}1G${ESCAPE}0J`;
     const edited = this.#prompt === undefined ? undefined : editedRows(this.#promptText, this.#line, this.width);
     // What does not fit would scroll away, and could not be drawn over.
-    const room = Math.max(1, (this.#output.rows ?? Infinity) - (edited?.rows.length ?? 0) - 1);
+    const room = Math.max(1, (this.#output.rows || Infinity) - (edited?.rows.length ?? 0) - 1);
     const live = this.#live.slice(Math.max(0, this.#live.length - room));
     const below = edited?.rows ?? [];
     const text = [...lines, ...live].map((line) => `${line}\n`).join("");

@@ -19,6 +19,8 @@ export interface DevelopedApp extends DevelopedProject {
   readonly origin: () => string | undefined;
   readonly prefix: string;
   readonly canWrite: boolean;
+  /** Of the built page; beside this code without it. */
+  readonly folder?: string;
 }
 
 export class DevStudio {
@@ -30,7 +32,7 @@ export class DevStudio {
   #running: Promise<RunningStudio> | undefined;
 
   constructor(root: string) {
-    this.key = ownKey(root) ?? newInspectionKey();
+    this.key = ownKey(root) ?? (process.env[INSPECTION_VARIABLE] || newInspectionKey());
   }
 
   /** Starts it, or finds it running. Throws an AddressError. */
@@ -51,12 +53,12 @@ export class DevStudio {
     await running?.close();
   }
 
-  #start({ root, agents, canWrite }: DevelopedApp): Promise<RunningStudio> {
+  #start({ root, agents, canWrite, folder }: DevelopedApp): Promise<RunningStudio> {
     const local = developedAgents(root, agents);
     const shown = agents.map(({ id }) => ({ id, label: id }));
     return startStudio({
       // Built, this code is beside the page's folder.
-      folder: fileURLToPath(new URL("./studio", import.meta.url)),
+      folder: folder ?? fileURLToPath(new URL("./studio", import.meta.url)),
       target: () => {
         this.#origin = this.#app?.origin() ?? this.#origin;
         return { origin: this.#origin, prefix: this.#app?.prefix ?? "agents", token: this.key, query: {} };
