@@ -19,7 +19,7 @@ export class Concierge extends Think {
   }
 
   override beforeTurn(turn: TurnContext): TurnConfig {
-    // What the client sends is its word: it chooses between words of ours.
+    // A client can send anything: it may only choose between our own words.
     const mood = turn.body?.["mood"] === "sunny" ? "sunny" : "quiet";
     return { system: `${turn.system}\n\nToday is a ${mood} day.`, temperature: 0.2 };
   }

@@ -12,7 +12,7 @@ export class Desk extends Think<Env> {
     return openai("gpt-5");
   }
 
-  /** The route let nobody in whose tenant is another one: the name of the agent is what the login said. */
+  /** The login has checked the name of the agent, so its first part is the tenant of whoever asks. */
   get tenant() {
     return this.name.split("~")[0] ?? "";
   }

@@ -34,7 +34,7 @@ export class Keeper extends Think {
 
   // Every turn passes here before the model is asked; what is returned changes that turn.
   override beforeTurn(turn: TurnContext): TurnConfig {
-    // The page's word chooses between words of ours: it does not become a part of the instructions.
+    // The page may only choose between our own words: what it sends never becomes part of the instructions.
     const fog = turn.body?.["fog"] === "thick" ? "thick" : "thin";
     return { system: `${turn.system}\n\nThe fog is ${fog} today.` };
   }
