@@ -116,7 +116,35 @@ test("words are searched without a network, and the page that has them is found"
   expect(errors).toEqual([]);
 });
 
-test.each(["/", "/actions/", "/limits/", "/architecture/", "/api/everthink/classes/think/"])(
+test("a stranger comes from the first page to a deployed agent, and on to the checklist, without leaving the site", async () => {
+  const { page, errors } = await open("/");
+  const shown = async () => (await page.locator("main").innerText()).replaceAll(/\s+/g, " ");
+  const walk = async (link: RegExp, to: string) => {
+    await page.locator("main").getByRole("link", { name: link }).first().click();
+    await page.waitForURL(`${origin}${to}`);
+  };
+  expect(await shown()).toContain("npm create everthink@latest shop");
+  expect(await shown()).toContain("npm run dev");
+  await walk(/^getting started$/i, "/getting-started/");
+  expect(await shown()).toContain("node ask.ts");
+  await walk(/^deploying$/, "/deploy/");
+  const deploy = await shown();
+  const commands = [
+    "npx wrangler login",
+    "npx everthink user",
+    "everthink deploy --dry-run",
+    "everthink deploy --secrets"
+  ];
+  const places = commands.map((command) => deploy.indexOf(command));
+  expect(places.every((place, index) => place > (places[index - 1] ?? -1))).toBe(true);
+  await walk(/^troubleshooting$/, "/troubleshooting/");
+  await page.goBack();
+  await walk(/^production checklist$/, "/production/");
+  expect(await shown()).toContain("What to decide before people depend on an agent");
+  expect(errors).toEqual([]);
+});
+
+test.each(["/", "/actions/", "/events/", "/deploy/", "/limits/", "/architecture/", "/api/everthink/classes/think/"])(
   "%s is read on a phone without scrolling sideways, and dark where the reader wants it",
   async (path) => {
     const { page, errors } = await open(path, { width: 390, colorScheme: "dark" });
