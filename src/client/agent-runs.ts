@@ -1,7 +1,7 @@
 // Runs of sub-agents as tools, as a client shows them: each is a fold of the numbered events about it. An event that is
 // known already changes nothing, so that what a new connection is sent again can be applied as it comes. Pure.
 import type { UIMessage } from "ai";
-import { foldChunk, foldedMessage, startFold, type MessageFold } from "../model/message-fold.ts";
+import { continueFold, foldChunk, foldedMessage, startFold, type MessageFold } from "../model/message-fold.ts";
 import type { AgentFrame } from "./frames.ts";
 
 export interface AgentRun {
@@ -52,7 +52,10 @@ export function reduceRuns(
     return kept(runs, { run: { ...started, callId, ...open }, fold: startFold(event.runId), sequence });
   }
   if (!known || sequence <= known.sequence) return runs;
-  if (event.kind === "chunk") return kept(runs, { ...known, fold: foldChunk(known.fold, event.chunk), sequence });
+  if (event.kind === "chunk") {
+    const before = event.restarts ? continueFold({ ...event.restarts, id: event.runId }) : known.fold;
+    return kept(runs, { ...known, fold: foldChunk(before, event.chunk), sequence });
+  }
   const { status, summary, error, childStillRunning } = event;
   return kept(runs, { ...known, run: { ...known.run, status, summary, error, childStillRunning }, sequence });
 }

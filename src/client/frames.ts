@@ -77,7 +77,13 @@ export type RunEvent =
       readonly order: number;
       readonly display: Readonly<Record<string, unknown>>;
     }
-  | { readonly kind: "chunk"; readonly runId: string; readonly chunk: UIMessageChunk }
+  | {
+      readonly kind: "chunk";
+      readonly runId: string;
+      readonly chunk: UIMessageChunk;
+      /** Of what came before, only this stays. */
+      readonly restarts?: UIMessage | undefined;
+    }
   | {
       readonly kind: "ended";
       readonly runId: string;
@@ -262,9 +268,10 @@ function readRunEvent(runId: string, event: Fields): RunEvent | undefined {
       display: isObject(display) ? display : {}
     };
   }
-  if (kind === "chunk") {
+  if (kind === "chunk" || kind === "rewritten") {
     const parsed = typeof body === "string" ? parseJson(body) : undefined;
-    return parsed?.ok && isChunk(parsed.value) ? { kind, runId, chunk: parsed.value } : undefined;
+    const restarts = isMessage(event["restarts"]) ? event["restarts"] : undefined;
+    return parsed?.ok && isChunk(parsed.value) ? { kind: "chunk", runId, chunk: parsed.value, restarts } : undefined;
   }
   const status = RUN_ENDS.get(kind);
   return (

@@ -5,6 +5,8 @@
 export interface AgentToolChunk {
   readonly sequence: number;
   readonly body: string;
+  /** Of what came before, only this message stays: the rest was taken back. As JSON. */
+  readonly restarts?: string;
 }
 
 /** Chunks kept in memory for a parent that follows; above it they are read from the journal. */
@@ -18,6 +20,7 @@ export class ChunkFeed {
   #readTo: number;
   #chunks: AgentToolChunk[] = [];
   #chars = 0;
+  #restarts: string | undefined;
   #changed = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
 
@@ -48,8 +51,15 @@ export class ChunkFeed {
   }
 
   push({ seq, body }: { readonly seq: number; readonly body: string }, now: number): void {
-    this.add({ sequence: seq, body });
+    const restarts = this.#restarts;
+    this.#restarts = undefined;
+    this.add({ sequence: seq, body, ...(restarts !== undefined && { restarts }) });
     this.notify(now);
+  }
+
+  /** Of what was streamed only this message stays: the next chunk says so. */
+  takenBack(kept: string): void {
+    this.#restarts = kept;
   }
 
   /** The run is alive, and says nothing here. */

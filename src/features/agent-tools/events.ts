@@ -2,6 +2,7 @@
 // number can leave the frame out. A client that connects is given the runs that are kept; what a run says meanwhile waits
 // until it has been given what came before.
 import { socketOf, type Connection } from "../../host/connection.ts";
+import { isObject, parseJson } from "../../util/json.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { RunOwner } from "./ports.ts";
 import { isOpenRun } from "./run.ts";
@@ -21,7 +22,9 @@ export type AgentToolEvent =
       readonly display?: object;
     }
   /** `body`: one UI message chunk as JSON. */
-  | { readonly kind: "chunk"; readonly runId: string; readonly body: string }
+  | { readonly kind: "chunk"; readonly runId: string; readonly body: string; readonly restarts?: object }
+  /** The same of a run of which something was taken back. Clients that cannot take words back do not know it. */
+  | { readonly kind: "rewritten"; readonly runId: string; readonly body: string; readonly restarts?: object }
   | { readonly kind: "finished"; readonly runId: string; readonly summary: string }
   | { readonly kind: "error"; readonly runId: string; readonly error: string }
   | { readonly kind: "aborted"; readonly runId: string; readonly reason?: string }
@@ -51,6 +54,8 @@ interface ShownRuns extends Pick<RunOwner, "runtime" | "table"> {
 
 export class RunEvents {
   readonly #owner: ShownRuns;
+  /** Runs of which clients were shown more than what stays. */
+  readonly #rewritten = new Set<string>();
   /** What a client gets after it was given what came before, by run. */
   readonly #held = new Map<Connection, Map<string, Frame[]>>();
 
@@ -63,10 +68,14 @@ export class RunEvents {
   }
 
   chunks(row: RunRow, chunks: readonly AgentToolChunk[]): void {
-    for (const chunk of chunks) this.#broadcast(chunkFrame(row, chunk));
+    for (const chunk of chunks) {
+      if (chunk.restarts !== undefined) this.#rewritten.add(row.run_id);
+      this.#broadcast(chunkFrame(row, chunk, this.#rewritten.has(row.run_id) ? "rewritten" : "chunk"));
+    }
   }
 
   ended(row: RunRow): void {
+    this.#rewritten.delete(row.run_id);
     const frame = endFrame(row);
     if (frame) this.#broadcast(frame);
   }
@@ -150,8 +159,18 @@ function startedFrame(row: RunRow): Frame {
 }
 
 /** The child counts its chunks from 0. */
-function chunkFrame(row: RunRow, { sequence, body }: AgentToolChunk): Frame {
-  return frameOf(row, sequence + 1, { kind: "chunk", runId: row.run_id, body });
+function chunkFrame(
+  row: RunRow,
+  { sequence, body, restarts }: AgentToolChunk,
+  kind: "chunk" | "rewritten" = "chunk"
+): Frame {
+  const kept = restarts === undefined ? undefined : parseJson(restarts);
+  return frameOf(row, sequence + 1, {
+    kind,
+    runId: row.run_id,
+    body,
+    ...(kept?.ok && isObject(kept.value) && { restarts: kept.value })
+  });
 }
 
 /** Undefined while the run is open. */

@@ -23,7 +23,15 @@ import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { CHILD_BACKOFF } from "./ports.ts";
 import { GivenSteers, type PassedMessage } from "./given-steers.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
-import { openingChunks } from "../../model/index.ts";
+import {
+  closeOpenParts,
+  continueFold,
+  foldChunk,
+  foldedMessage,
+  openingChunks,
+  startFold,
+  type FoldChunk
+} from "../../model/index.ts";
 
 export const OWN_RUN_TABLES: readonly TableDefinition[] = [
   // Bound: one row per run that parents asked of this agent, which is one for a child of theirs. Deleted: with the agent.
@@ -385,7 +393,8 @@ export class OwnRuns {
       chunk: (turn, chunk) => {
         if (turn.steered) this.#feeds.get(turn.steered.rootRequestId)?.touch(clock.now());
         else this.#feeds.get(turn.requestId)?.push(chunk, clock.now());
-      }
+      },
+      takenBack: (turn, kept) => this.#feeds.get(turn.requestId)?.takenBack(JSON.stringify(kept))
     });
   }
 
@@ -416,7 +425,7 @@ export class OwnRuns {
   *#stored({ request_id, run_id }: OwnRunRow): Generator<AgentToolChunk, void, undefined> {
     const replay = this.#services.turns.replay(request_id);
     if (replay) {
-      for (const { seq, body } of replay.chunks) yield { sequence: seq, body };
+      yield* withRestarts(replay.chunks, replay.turn.messageId);
       return;
     }
     const messageId = this.#row(run_id)?.message_id ?? null;
@@ -445,6 +454,24 @@ interface OwnRunEnd {
   readonly output?: string | null;
   readonly summary?: string;
   readonly error?: string;
+}
+
+/** A number that is left out is that of a chunk which was taken back, or which a crash has lost: a reader may know it. */
+function* withRestarts(
+  chunks: Iterable<{ readonly seq: number; readonly body: string }>,
+  messageId: string
+): Generator<AgentToolChunk, void, undefined> {
+  let fold = startFold(messageId);
+  let next = 0;
+  for (const { seq, body } of chunks) {
+    const restarts = seq > next ? JSON.stringify(closeOpenParts(foldedMessage(fold))) : undefined;
+    yield { sequence: seq, body, ...(restarts !== undefined && { restarts }) };
+    const chunk = parseJson(body);
+    // Written by a stream of ours.
+    if (chunk.ok)
+      fold = foldChunk(restarts === undefined ? fold : continueFold(fold.message), chunk.value as FoldChunk);
+    next = seq + 1;
+  }
 }
 
 function upTo(chunks: readonly AgentToolChunk[], limitChars: number): Pick<RunProgress, "chunks" | "more"> {
