@@ -23,15 +23,8 @@ import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { CHILD_BACKOFF } from "./ports.ts";
 import { GivenSteers, type PassedMessage } from "./given-steers.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
-import {
-  closeOpenParts,
-  continueFold,
-  foldChunk,
-  foldedMessage,
-  openingChunks,
-  startFold,
-  type FoldChunk
-} from "../../model/index.ts";
+import { openingChunks } from "../../model/index.ts";
+import { upTo, withRestarts } from "./run-chunks.ts";
 
 export const OWN_RUN_TABLES: readonly TableDefinition[] = [
   // Bound: one row per run that parents asked of this agent, which is one for a child of theirs. Deleted: with the agent.
@@ -454,30 +447,6 @@ interface OwnRunEnd {
   readonly output?: string | null;
   readonly summary?: string;
   readonly error?: string;
-}
-
-/** A number that is left out is that of a chunk which was taken back, or which a crash has lost: a reader may know it. */
-function* withRestarts(
-  chunks: Iterable<{ readonly seq: number; readonly body: string }>,
-  messageId: string
-): Generator<AgentToolChunk, void, undefined> {
-  let fold = startFold(messageId);
-  let next = 0;
-  for (const { seq, body } of chunks) {
-    const restarts = seq > next ? JSON.stringify(closeOpenParts(foldedMessage(fold))) : undefined;
-    yield { sequence: seq, body, ...(restarts !== undefined && { restarts }) };
-    const chunk = parseJson(body);
-    // Written by a stream of ours.
-    if (chunk.ok)
-      fold = foldChunk(restarts === undefined ? fold : continueFold(fold.message), chunk.value as FoldChunk);
-    next = seq + 1;
-  }
-}
-
-function upTo(chunks: readonly AgentToolChunk[], limitChars: number): Pick<RunProgress, "chunks" | "more"> {
-  let chars = 0;
-  const over = chunks.findIndex(({ body }, index) => (chars += body.length) > limitChars && index > 0);
-  return over < 0 ? { chunks, more: false } : { chunks: chunks.slice(0, over), more: true };
 }
 
 /** The text of the answer, its parts joined by newlines. */
