@@ -252,6 +252,8 @@ export interface GivenSteer {
   readonly isFromClient: boolean;
   readonly body?: Record<string, unknown> | undefined;
   readonly channel?: string | undefined;
+  /** As that of a turn. */
+  readonly idempotencyId?: string | undefined;
   /** Part of the transaction that accepts it. A throw undoes it. */
   readonly commit?: () => void;
 }

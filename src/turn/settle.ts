@@ -19,7 +19,15 @@ import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
 import type { CountedTokens, Transcript } from "../session/transcript.ts";
-import { PASSED_ON, Turn, viewWithoutAdmission, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
+import {
+  PASSED_ON,
+  STEERED,
+  Turn,
+  viewWithoutAdmission,
+  type TurnOutcome,
+  type TurnStatus,
+  type TurnView
+} from "./turn.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
@@ -172,21 +180,22 @@ function ownerOf({ init: { transcript } }: TurnStore, { inputMessageIds }: TurnA
   return inputMessageIds.findLast((id) => transcript.has(id)) ?? transcript.leafId;
 }
 
-/** For calls that are made again under the turn's key. */
+/**
+ * For calls that are made again under the turn's key. That of a chain has the outcome of its last turn. A steer that took
+ * over was given under a key of its own: that key says only that another turn's caller has the answer.
+ */
 function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly answer: UIMessage | undefined }): void {
-  const { steered } = turn.fold;
-  const idempotencyId = turn.admitted.idempotencyId ?? steered?.idempotencyId ?? null;
+  const { idempotency } = store.init;
+  const { steered, passedTo } = turn.fold;
   const { status, reason, output, answer, steeredBy } = ended;
-  if (idempotencyId === null || status === "error" || steeredBy || (steered && status === "skipped")) return;
   const { turnId: id, requestId } = turn;
-  store.init.idempotency.keepTurn(idempotencyId, {
-    turnId: id,
-    requestId,
-    status,
-    reason,
-    messageId: answer?.id,
-    output
-  });
+  const own = turn.admitted.idempotencyId;
+  if (own !== null && (steered || passedTo !== null))
+    idempotency.keepTurn(own, { turnId: id, requestId, status: "skipped", reason: STEERED });
+  const key = steered ? steered.idempotencyId : own;
+  if (key === null || status === "error" || steeredBy || ((steered || passedTo !== null) && status === "skipped"))
+    return;
+  idempotency.keepTurn(key, { turnId: id, requestId, status, reason, messageId: answer?.id, output });
 }
 
 /**

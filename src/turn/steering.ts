@@ -146,7 +146,7 @@ export function endsHere(store: TurnStore, turn: Turn, boundary: () => Boundary)
     rootTurnId: root?.rootTurnId ?? turn.turnId,
     rootRequestId: root?.rootRequestId ?? turn.requestId,
     rootTrigger: root?.rootTrigger ?? turn.admitted.trigger,
-    idempotencyId: turn.admitted.idempotencyId ?? root?.idempotencyId ?? null,
+    idempotencyId: root ? root.idempotencyId : turn.admitted.idempotencyId,
     step,
     steps: (root?.steps ?? 0) + step,
     tokens

@@ -344,6 +344,9 @@ export class OverridesThink extends Think {
     return super.chatWithMessengerContext(...args);
   }
 
+  override steerMessenger(...args: Parameters<Think["steerMessenger"]>): ReturnType<Think["steerMessenger"]> {
+    return super.steerMessenger(...args);
+  }
   override answerMessenger(...args: Parameters<Think["answerMessenger"]>): ReturnType<Think["answerMessenger"]> {
     return super.answerMessenger(...args);
   }

@@ -44,6 +44,15 @@ export interface MessengerQuestion {
   readonly files?: readonly MessengerFile[];
 }
 
+/** A message for the turn that answers its thread. */
+export interface SteeringQuestion extends Omit<MessengerQuestion, "requestId"> {
+  /** Whether to wait until it is known who answers it. */
+  readonly waits: boolean;
+}
+
+/** Who answers a message of a messenger: it waits for the running turn, that turn's reply does, or it is asked by itself. */
+export type SteeredMessenger = "waits" | "answered" | "ask";
+
 /** A file that a user sent. */
 export interface MessengerFile {
   readonly name: string;
@@ -186,6 +195,11 @@ export class ChannelMembers {
   /** Runs one turn and reports its text as it grows, for the messengers of this package. */
   answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer> {
     return channels.of(this).runtime.answer(question, onText);
+  }
+
+  /** Gives a message to the turn that answers its thread, for the messengers of this package. */
+  steerMessenger(question: SteeringQuestion): Promise<SteeredMessenger> {
+    return channels.of(this).runtime.steer(question);
   }
 
   /** Takes a call of a sub-agent to its root, for the messengers of this package. */

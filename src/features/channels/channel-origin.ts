@@ -14,6 +14,12 @@ export function messengerOriginOf({
   return turn.questionId === undefined ? undefined : originOf(transcript.get(turn.questionId));
 }
 
+/** The thread that a messenger's message came from. */
+export function threadOf(message: UIMessage | undefined): string | undefined {
+  const origin = originOf(message);
+  return origin && `${origin.messengerId}\n${origin.thread.id}`;
+}
+
 function originOf(message: UIMessage | undefined): MessengerOrigin | undefined {
   const stored: unknown = isObject(message?.metadata) ? message.metadata["messenger"] : undefined;
   if (!isObject(stored) || !isObject(stored["thread"]) || typeof stored["messengerId"] !== "string") return undefined;

@@ -12,12 +12,14 @@ import type {
   FetchableAttachment,
   MessengerAnswer,
   MessengerQuestion,
-  ReplyFile
+  ReplyFile,
+  SteeredMessenger,
+  SteeringQuestion
 } from "./capability.ts";
 import type { PendingApproval, ReplyAttachment } from "../../feature/approval-contract.ts";
 import { approvals } from "../approvals/capability.ts";
 import { readReplyFiles, withFiles } from "./channel-files.ts";
-import { messengerOriginOf } from "./channel-origin.ts";
+import { messengerOriginOf, threadOf } from "./channel-origin.ts";
 import type {
   ChannelContext,
   ChannelDefinition,
@@ -35,7 +37,8 @@ import type { WorkspaceMembers } from "../workspace/capability.ts";
 import { messengerAccess, messengers, type ChannelMembers } from "./capability.ts";
 import type { AgentBase } from "../../agent/agent-base.ts";
 import { turnInput } from "../../feature/turn-input.ts";
-import { errorMessage } from "../../util/errors.ts";
+import { rootOf } from "../../turn/turn.ts";
+import { errorMessage, ThinkError } from "../../util/errors.ts";
 
 /** The root agent has the messengers, whatever else it is. */
 type RootAgent = AgentBase & ChannelMembers;
@@ -209,10 +212,11 @@ export class ChannelRuntime {
     let isStreaming = true;
     const listener: TurnListener = {
       chunk: (turn, { body }) => {
-        if (isStreaming && turn.requestId === requestId)
+        // What takes over at a step boundary answers in its place.
+        if (isStreaming && rootOf(turn).requestId === requestId)
           void Promise.resolve(onText(body)).catch(() => (isStreaming = false));
       },
-      interrupted: (turn) => void (isStreaming &&= turn.requestId !== requestId)
+      interrupted: (turn) => void (isStreaming &&= rootOf(turn).requestId !== requestId)
     };
     const stop = turns.listen(listener);
     try {
@@ -225,12 +229,73 @@ export class ChannelRuntime {
         origin: undefined
       });
       const { status, message: answer } = await ticket.settled;
-      return { requestId: ticket.requestId, status, text: readText(answer) };
+      return { requestId: turns.endOfChain(ticket.requestId), status, text: readText(answer) };
     } finally {
       stop();
     }
   }
+
+  /**
+   * Gives a message to the running turn, if that answers the thread it came from: once, however often it is asked. One that
+   * is not taken, or became a turn of its own, is to be asked under the same key: its turn is found then.
+   */
+  async steer({ message, channel, key, files = [], waits }: SteeringQuestion): Promise<SteeredMessenger> {
+    const { turns, features } = this.#services;
+    messengerAccess.of(this.#agent).broughtBy(channel);
+    const idempotency = idempotencyId("turn", key);
+    const id = `steer-${idempotency}`;
+    if (!turns.steering.receipt(id)) {
+      const isOver = turns.requestOf(idempotency) !== undefined;
+      if (isOver) return turns.isAnsweredElsewhere(idempotency) ? "answered" : "ask";
+      const steers = features.role("steers");
+      if (!steers || !this.#answers(message)) return "ask";
+      const input = [await withFiles(message, files, this.#agent.workspace)];
+      const commit = () => {
+        if (!this.#answers(message)) throw new ThreadIdleError();
+      };
+      try {
+        const given = { id, kind: "steer", input, isFromClient: false, channel, idempotencyId: idempotency } as const;
+        await steers.accept({ ...given, commit });
+      } catch (error) {
+        // Refused as a steer, it is a question like any other.
+        if (error instanceof ThinkError || error instanceof ThreadIdleError) return "ask";
+        throw error;
+      }
+    }
+    return waits ? this.#untilDecided(id) : (this.#decided(id) ?? "waits");
+  }
+
+  /** Whether the running turn answers the thread that this message came from. */
+  #answers(message: UIMessage): boolean {
+    const { turns, transcript } = this.#services;
+    const started = turns.started();
+    const question = started?.questionId === undefined ? undefined : transcript.get(started.questionId);
+    return !started?.signal.aborted && question !== undefined && threadOf(question) === threadOf(message);
+  }
+
+  async #untilDecided(id: string): Promise<SteeredMessenger> {
+    const { promise, resolve } = Promise.withResolvers<SteeredMessenger>();
+    const look = () => {
+      const decided = this.#decided(id);
+      if (decided) resolve(decided);
+    };
+    const stop = this.#services.turns.listen({ receipt: look, settled: look });
+    look();
+    return promise.finally(stop);
+  }
+
+  /** Undefined: it waits. */
+  #decided(id: string): "answered" | "ask" | undefined {
+    const { turns } = this.#services;
+    const state = turns.steering.receipt(id)?.state;
+    if (state === "started") return "ask";
+    const isWaiting = state === "accepted" || state === "queued" || (state === "passed" && turns.isOpen(id));
+    return isWaiting ? undefined : "answered";
+  }
 }
+
+/** No turn answers the thread any more. */
+class ThreadIdleError extends Error {}
 
 /** Splits a text as the channel says. A card is one message, whatever its text. */
 function split(text: ChannelText, { delivery }: ChannelDefinition): ChannelText[] {

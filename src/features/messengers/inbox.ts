@@ -69,9 +69,18 @@ export interface PressJob {
   readonly isBegun?: boolean;
 }
 
+/** A job that gives what was said to the turn that answers the thread, and asks it by itself if there is none. */
+export interface SteerJob {
+  readonly do: "steer";
+  readonly events: readonly MessengerEvent[];
+  /** Whether the turn has accepted it: then the job waits until it is known who answers. */
+  readonly isAccepted?: boolean;
+}
+
 /** The work of a reply. */
 export type ReplyJob =
   | AnswerJob
+  | SteerJob
   | FollowUpJob
   | AskJob
   | PressJob
@@ -99,6 +108,8 @@ export interface ReceivedEvent {
   readonly key: string;
   readonly event: MessengerEvent;
   readonly dueAt: number;
+  /** Whether it may join the answer that its thread waits for. */
+  readonly steers: boolean;
 }
 
 export interface ReplyHandler {
@@ -139,17 +150,25 @@ export class Inbox {
    * Stores an event: as a message of the question that waits in its thread, or as a new question. False if it was received
    * before. Part of the caller's transaction. Throws InboxFullError.
    */
-  receive({ key, event, dueAt }: ReceivedEvent): boolean {
+  receive({ key, event, dueAt, steers }: ReceivedEvent): boolean {
     const { messengerId, thread } = event;
     if (this.work.state(key) !== undefined) return false;
     if (this.work.holdsAtLeast(MAX_OPEN)) throw messengerErrors.InboxFullError(MAX_OPEN);
     const place = { messengerId, threadId: thread.id };
-    const open = this.#findOpenQuestion(laneOf(place, "answer"));
-    if (!open) return this.add({ ...place, key, job: { do: "answer", events: [event] } }, dueAt);
+    const does = steers && this.#isAnswering(place) ? "steer" : "answer";
+    const open = this.#findOpenQuestion(laneOf(place, does));
+    if (!open) return this.add({ ...place, key, job: { do: does, events: [event] } }, dueAt);
     this.work.know(key);
     const job = { ...open.job, events: [...open.job.events, event] };
     // A message that follows within the pause belongs to the same question.
     return this.work.put({ key: open.item.key, payload: { ...open.item.payload, job }, dueAt });
+  }
+
+  /** Whether an answer of the thread is under way, or messages for it are. */
+  #isAnswering(place: Omit<NewReply, "key" | "job">): boolean {
+    const claimed = this.work.items({ states: ["claimed"], lane: laneOf(place, "answer") });
+    const steering = this.work.items({ states: ["waiting", "claimed"], lane: laneOf(place, "steer") });
+    return [...claimed].length > 0 || [...steering].length > 0;
   }
 
   /** Finds the newest question of a thread, if its turn has not begun and it may have one more message. */
@@ -157,13 +176,18 @@ export class Inbox {
     let item: WorkView<StoredReply> | undefined;
     for (const waiting of this.work.items({ states: ["waiting"], lane })) item = waiting;
     const job = item?.payload.job;
-    if (!item || item.claim > 0 || job?.do !== "answer" || job.events.length >= MAX_BURST) return undefined;
+    const isQuestion = job?.do === "answer" || (job?.do === "steer" && !job.isAccepted);
+    if (!item || item.claim > 0 || !isQuestion || job.events.length >= MAX_BURST) return undefined;
     return JSON.stringify(job).length < MAX_BURST_CHARS ? { item, job } : undefined;
   }
 
   /** Adds a reply, in the caller's transaction. False: there is one under the same key. */
   add({ key, ...reply }: NewReply, dueAt?: number): boolean {
-    return this.work.add({ key, payload: { ...reply, posts: [] }, lane: laneOf(reply, reply.job.do), dueAt });
+    const { job } = reply;
+    // Those that are accepted wait each by itself: none holds up the next.
+    const isAccepted = job.do === "steer" && job.isAccepted === true;
+    const lane = isAccepted ? `${laneOf(reply, "steer")}\n${key}` : laneOf(reply, job.do);
+    return this.work.add({ key, payload: { ...reply, posts: [] }, lane, dueAt });
   }
 
   /** Changes what is stored of a reply that runs. */
@@ -177,9 +201,10 @@ function toReply({ payload, ...item }: WorkItem<StoredReply>): MessengerReply {
   return { ...item, ...payload };
 }
 
-/** Questions of a thread wait for each other; what is said beside them does not wait for a long answer. */
+/** Questions of a thread wait for each other; what is said beside them, or to the one that runs, does not wait for it. */
 function laneOf({ messengerId, threadId }: Omit<NewReply, "key" | "job">, job: ReplyJob["do"]): string {
-  return `${messengerId}\n${threadId}${job === "answer" ? "" : "\nbeside"}`;
+  const lane = `${messengerId}\n${threadId}`;
+  return job === "answer" ? lane : `${lane}\n${job === "steer" ? "steer" : "beside"}`;
 }
 
 function isReply(stored: unknown): stored is StoredReply {

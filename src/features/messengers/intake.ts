@@ -231,9 +231,14 @@ export class Intake {
     const dueAt = this.#host.clock.now() + (event.kind === "action" ? 0 : debounceMs);
     const isNew = isPress
       ? this.#inbox.add({ key: `press:${key}`, messengerId, threadId, job: { do: "press", event } })
-      : this.#inbox.receive({ key, event, dueAt });
+      : this.#inbox.receive({ key, event, dueAt, steers: event.kind !== "action" && this.#steers });
     if (isNew) this.#host.emit("messenger:received", { messenger: messengerId, kind: event.kind, thread: threadId });
     else this.#host.emit("messenger:duplicate", { messenger: messengerId, thread: threadId });
+  }
+
+  /** The class that has the messenger says what an ordinary message does while a turn runs. */
+  get #steers(): boolean {
+    return (this.#host.agent as { readonly messageConcurrency?: unknown }).messageConcurrency === "steer";
   }
 
   #ignore(thread: string, reason: string): undefined {

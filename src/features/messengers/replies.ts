@@ -2,7 +2,7 @@
 // same key after a crash, the turn is found and not run a second time.
 import { runtimeOf } from "../../agent/runtime.ts";
 import type { AgentPath } from "../../host/path.ts";
-import type { MessengerAnswer, MessengerQuestion } from "../channels/capability.ts";
+import type { MessengerAnswer, MessengerQuestion, SteeredMessenger, SteeringQuestion } from "../channels/capability.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { messengerAccess } from "../channels/capability.ts";
@@ -20,7 +20,7 @@ import { Delivery } from "./delivery.ts";
 import { GivenUpError } from "./delivery-errors.ts";
 import { textsOf } from "./delivery-policy.ts";
 import { defaultConversationName, toMessengerUserMessage, type MessengerEvent } from "./event.ts";
-import { RETRY, type AnswerJob, type FollowUpJob, type MessengerReply, type ReplyEnd } from "./inbox.ts";
+import { RETRY, type AnswerJob, type FollowUpJob, type MessengerReply, type ReplyEnd, type SteerJob } from "./inbox.ts";
 import type { Inbox, NewReply, ReplyHandler, ReplyJob } from "./inbox.ts";
 import type { Intake } from "./intake.ts";
 import { ReplyText } from "./reply-text.ts";
@@ -45,6 +45,7 @@ interface Answered {
 /** The agent that answers, in this object or another, as far as it is used. */
 interface Target extends AttachingTarget, DecidingTarget {
   answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer>;
+  steerMessenger(question: SteeringQuestion): Promise<SteeredMessenger>;
   cancelChat(requestId: string, reason?: string): void | Promise<void>;
 }
 
@@ -104,6 +105,8 @@ export class Replies implements ReplyHandler {
     switch (job.do) {
       case "answer":
         return this.#answer({ ...reply, job }, intake);
+      case "steer":
+        return this.#steer({ ...reply, job }, intake);
       case "say":
         return this.#say(reply, intake, job.message);
       case "ask":
@@ -120,6 +123,26 @@ export class Replies implements ReplyHandler {
       case "follow":
         return this.#follow({ ...reply, job }, intake);
     }
+  }
+
+  // ── Messages for an answer that is under way ──
+
+  /** Gives them to the turn that answers the thread, which reads them at its next step: its reply is theirs. */
+  async #steer(reply: MessengerReply & { readonly job: SteerJob }, intake: Intake): Promise<ReplyEnd> {
+    const { events, isAccepted = false } = reply.job;
+    const last = events.at(-1);
+    if (!last) return SETTLED;
+    const target = await this.#openTarget(await this.#choosePath(intake.messenger, last));
+    const { message, files } = await this.#readQuestion(events, intake);
+    const key = isAccepted ? reply.key.slice(0, -WAITING_SUFFIX.length) : reply.key;
+    const question = { message, files, channel: intake.messenger.id, key: askedKey(key) };
+    const state = await target.steerMessenger({ ...question, waits: isAccepted });
+    if (state === "answered") return SETTLED;
+    const also = () => {
+      const job: ReplyJob = state === "ask" ? { do: "answer", events } : { ...reply.job, isAccepted: true };
+      this.#inbox.add({ ...placeOf(reply), key: state === "ask" ? askedKey(key) : `${key}${WAITING_SUFFIX}`, job });
+    };
+    return { ...SETTLED, also };
   }
 
   // ── Answers ──
@@ -154,14 +177,8 @@ export class Replies implements ReplyHandler {
     const { intake, events, delivery, target } = given;
     const { messenger } = intake;
     const adapter = await intake.adapter();
-    const { botUserId } = adapter;
-    const said = toMessengerUserMessage(events, {
-      speakerLabel: messenger.channelSpeakerLabel,
-      bot: botUserId === undefined ? undefined : { userId: botUserId, userName: messenger.userName }
-    });
     const { clock, ids } = this.#host;
-    const { files, texts } = await readAttachments(events, messenger.attachments, { adapter, clock });
-    const message = { ...said, parts: [...said.parts, ...texts.map((text) => ({ type: "text" as const, text }))] };
+    const { message, files } = await this.#readQuestion(events, intake);
     const requestId = ids.next();
     const text = new ReplyText();
     let isRefused = false;
@@ -192,6 +209,26 @@ export class Replies implements ReplyHandler {
       typing.abort();
       await delivery.stop();
     }
+  }
+
+  /** Makes the message of what was said, with its files. */
+  async #readQuestion(
+    events: readonly MessengerEvent[],
+    intake: Intake
+  ): Promise<Pick<MessengerQuestion, "message" | "files">> {
+    const { messenger } = intake;
+    const adapter = await intake.adapter();
+    const { botUserId } = adapter;
+    const said = toMessengerUserMessage(events, {
+      speakerLabel: messenger.channelSpeakerLabel,
+      bot: botUserId === undefined ? undefined : { userId: botUserId, userName: messenger.userName }
+    });
+    const { clock } = this.#host;
+    const { files, texts } = await readAttachments(events, messenger.attachments, { adapter, clock });
+    return {
+      message: { ...said, parts: [...said.parts, ...texts.map((text) => ({ type: "text" as const, text }))] },
+      files
+    };
   }
 
   /** Chooses what stands for an answer without a text. A question that follows says enough. */
@@ -318,6 +355,14 @@ async function repeatTyping(
 function toPlainText(message: ChatPostable): string {
   if (typeof message === "string") return message;
   return "markdown" in message ? message.markdown : (message.fallbackText ?? "");
+}
+
+/** Of the item that waits until it is known who answers a message. */
+const WAITING_SUFFIX = ":waits";
+
+/** The key under which a message that was to steer is asked by itself. */
+function askedKey(key: string): string {
+  return `${key}:asked`;
 }
 
 function placeOf({ messengerId, threadId }: MessengerReply): Omit<NewReply, "key" | "job"> {

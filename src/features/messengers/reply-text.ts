@@ -18,6 +18,8 @@ export class ReplyText {
 
   /** Adds a chunk. True if the text grew. */
   read(json: string): boolean {
+    // A turn that took over answers in place of the one before it.
+    if (json.startsWith('{"type":"start"')) this.#text = "";
     if (json.includes('"text-start"')) this.#startsPart = true;
     const delta = textDeltaFromStreamChunk(json);
     if (delta === undefined || delta === "") return false;

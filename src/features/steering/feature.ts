@@ -201,6 +201,7 @@ class Steering implements SteeringFeature {
       input: this.#messages(request.input, { channel: stamped, isFromClient }),
       body: request.body ?? running?.body ?? turns.body,
       channel,
+      ...(request.idempotencyId !== undefined && { idempotencyId: request.idempotencyId }),
       clientTools: running?.clientTools ?? turns.clientTools,
       isUnseen: true,
       origin: isFromClient ? (currentContext().connection ?? HTTP_SENDER) : undefined

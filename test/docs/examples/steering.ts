@@ -7,7 +7,7 @@ export class Researcher extends Think {
     return openai("gpt-5");
   }
 
-  // Every message of a client that comes while a turn runs is a steer.
+  // Every message of a client, or of a chat app, that comes while a turn runs is a steer.
   override messageConcurrency = "steer" as const;
 
   async narrow(years: number) {
