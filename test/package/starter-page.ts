@@ -80,6 +80,77 @@ async function talk(page: Page, { questions, answered, greeting, suggestions }: 
   expect(await answers.count()).toBe(questions.length + 1);
 }
 
+/**
+ * A person makes a second conversation, goes from one to the other, names and deletes one, and finds each at its address. Another
+ * person who opens such an address is shown nothing of it.
+ */
+export async function keepsConversations(
+  browser: Browser,
+  { name, greeting, questions, answered }: StarterTalk,
+  { url, people }: { readonly url: string; readonly people: readonly [Person, Person] }
+): Promise<void> {
+  const [owner, stranger] = people;
+  const page = await browser.newPage();
+  const [question = ""] = questions;
+  const conversations = page.getByRole("navigation", { name: "Conversations" });
+  const title = (text: string) => conversations.getByRole("link", { name: text, exact: true });
+  const beginning = page.getByRole("heading", { name: greeting });
+  await logIn(page, url, owner);
+  await beginning.waitFor();
+  await page.waitForURL(/\/c\/[\w-]+$/);
+  const first = page.url();
+  for (const text of questions) {
+    await page.getByRole("textbox", { name: "Message" }).fill(text);
+    await page.keyboard.press("Enter");
+    await page.locator('[role="status"][data-status="settled"]').waitFor();
+  }
+  await page.getByText(answered).last().waitFor();
+  await title(question).waitFor();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await beginning.waitFor();
+  const second = page.url();
+  expect(second).not.toBe(first);
+  await title(question).click();
+  await page.getByText(answered).last().waitFor();
+  expect(page.url()).toBe(first);
+  await page.goBack();
+  await beginning.waitFor();
+  await page.getByRole("button", { name: "Rename New conversation" }).click();
+  await page.getByRole("textbox", { name: "New title" }).fill("Kept");
+  await page.keyboard.press("Enter");
+  await title("Kept").waitFor();
+  await photograph(page, `${name}-conversations`);
+
+  const context = await browser.newContext();
+  const other = await context.newPage();
+  await logIn(other, url, stranger);
+  await other.waitForURL(/\/c\/[\w-]+$/);
+  await other.goto(first);
+  await other.getByRole("heading", { name: greeting }).waitFor();
+  expect(await other.getByText(answered).count()).toBe(0);
+  const own = `${url}/agents/assistant/${owner.user}:${first.split("/").at(-1)}/get-messages`;
+  const read = (by: Page) => by.evaluate(async (address) => (await fetch(address)).status, own);
+  expect([await read(page), await read(other)]).toEqual([200, 403]);
+  const list = (by: Page) =>
+    by.evaluate(async (address) => (await fetch(address)).status, `${url}/agents/conversations/${owner.user}`);
+  expect(await list(other)).toBe(403);
+  await context.close();
+
+  await page.goto(first);
+  await page.getByRole("button", { name: `Delete ${question}` }).click();
+  await page.getByRole("button", { name: "Delete conversation" }).click();
+  // The newest of the others takes its place.
+  await page.waitForURL(second);
+  await title(question).waitFor({ state: "detached" });
+  await expect.poll(async () => (await page.evaluate(async (at) => (await fetch(at)).text(), own)).trim()).toBe("[]");
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByRole("button", { name: "Show conversations" }).click();
+  await title("Kept").waitFor();
+  await photograph(page, `${name}-conversations-phone`);
+  expect(await seriousIssues(page)).toEqual([]);
+  await page.close();
+}
+
 const LOOKS = [390, 1280].flatMap((width) =>
   (["light", "dark"] as const).map((colorScheme) => ({ width, colorScheme }))
 );

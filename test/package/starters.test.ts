@@ -3,7 +3,7 @@
 // `npm run chaos`. The tarball is unpacked beside the repository's packages, so that nothing is downloaded. CI leaves the
 // last two to one starter; `npm run test:starters` plays them for all.
 import { spawn } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,9 +12,18 @@ import { userLine } from "../../src/framework/login/users.ts";
 import { ServeRun } from "../process/served-project.ts";
 import { readPage, shownRuns, withoutChance } from "../docs/command-pages.ts";
 import { PackedProject, repository } from "./packed-project.ts";
-import { isForEverybody, readStarter, talkOnPage, type StarterTalk } from "./starter-page.ts";
+import {
+  isForEverybody,
+  keepsConversations,
+  readStarter,
+  talkOnPage,
+  type Person,
+  type StarterTalk
+} from "./starter-page.ts";
 
-const STARTERS = readdirSync(join(repository, "starters")).filter((name) => name !== "shared");
+const STARTERS = readdirSync(join(repository, "starters")).filter((name) =>
+  existsSync(join(repository, "starters", name, "starter.json"))
+);
 const isWhole = process.env["EVERTHINK_STARTERS"] === "all";
 /** The one that CI follows to the end: it has a messenger, and an action that waits for a person. */
 const FOLLOWED = "slack-bot";
@@ -31,10 +40,18 @@ const BOTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** People who may log in where a starter is served, with one password. Each has an agent of the own name. */
-const PEOPLE = ["ada", "grace", "shown", "on-page", "empty"];
+const PEOPLE = ["ada", "grace", "shown", "on-page", "empty", "owner"];
 const PASSWORD = "correct horse";
+/** Who has several conversations. */
+const OWNER = "owner";
 /** Who decides over what `shown` asks for. */
 const APPROVER = "grace";
+
+/** Of which a person has several. */
+function hasConversations(name: string): boolean {
+  const starter = readFileSync(join(repository, "starters", name, "starter.json"), "utf8");
+  return (JSON.parse(starter) as { with?: string[] }).with?.includes("conversations") ?? false;
+}
 
 let packed: PackedProject;
 let command = "";
@@ -182,6 +199,10 @@ describe.each(STARTERS)("the starter %s", (name) => {
     expect((await fetch(`${url}/agents/assistant/ada/get-messages`)).status).toBe(401);
     await talkOnPage(browser, starter, url, { user: "on-page", password: PASSWORD });
     await isForEverybody(browser, starter, { url, password: PASSWORD });
+    if (hasConversations(name)) {
+      const people = [OWNER, APPROVER].map((user) => ({ user, password: PASSWORD })) as [Person, Person];
+      await keepsConversations(browser, starter, { url, people });
+    }
     await answersItsQuestions(starter, url, await tokenOf(url, "ada"));
     if (name in BOTS) {
       // The messenger is there, and takes nothing from a sender without its secret.

@@ -1,5 +1,5 @@
-// The starters that ship with the package: files that all of them share, and what each adds or replaces. The README of a
-// starter continues the shared one, and its package.json names what it needs besides.
+// The starters that ship with the package: files that all of them share, those that some share, and what each adds or replaces.
+// The README of a starter continues the shared one, and its package.json names what it needs besides.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
@@ -23,7 +23,7 @@ export function listStarters(folder: string): Starter[] {
 /** Contents by path in the new project. */
 export function starterFiles(folder: string, name: string): Map<string, string> {
   const files = new Map<string, string>();
-  for (const source of [join(folder, SHARED), join(folder, name)]) {
+  for (const source of [SHARED, ...partsOf(join(folder, name, DESCRIPTION)), name].map((one) => join(folder, one))) {
     for (const path of filesBelow(source)) {
       const target = relative(source, path).split(sep).join("/");
       if (target === DESCRIPTION) continue;
@@ -42,6 +42,12 @@ function joined(path: string, shared: string | undefined, own: string): string {
   const [base, more] = [shared, own].map((text) => JSON.parse(text) as { dependencies?: object });
   const dependencies = Object.entries({ ...base?.dependencies, ...more?.dependencies }).sort();
   return `${JSON.stringify({ ...base, dependencies: Object.fromEntries(dependencies) }, null, 2)}\n`;
+}
+
+/** Folders whose files some of the starters share. */
+function partsOf(file: string): readonly string[] {
+  const { with: parts = [] } = JSON.parse(readFileSync(file, "utf8")) as { with?: readonly string[] };
+  return parts;
 }
 
 function titleOf(file: string): string {

@@ -64,7 +64,22 @@ describe("logging in", () => {
     expect([await enters(ADA, { cookie }), await enters("bob@example.com", { cookie })]).toEqual([200, 403]);
   });
 
+  test("a person's conversations are agents below the own name, and nobody else's", async () => {
+    const cookie = await sessionOf("bob@example.com", "battery staple");
+    const names = [
+      "bob@example.com",
+      "bob@example.com:7",
+      "bob@example.com.evil:7",
+      "bob@example.co",
+      `${ADA}:7`,
+      ":7"
+    ];
+    const entered = await Promise.all(names.map((name) => enters(name, { cookie })));
+    expect(entered).toEqual([200, 200, 403, 403, 403, 403]);
+  });
+
   test.each([
+    ["bob@example.com:7", "battery staple"],
     ["bob@example.com", "wrong"],
     ["eve@example.com", "battery staple"],
     ["", "battery staple"],
@@ -200,6 +215,7 @@ describe("in development", () => {
   });
 
   test("every name may enter without a password, and has the agent of its own then", async () => {
+    expect((await send(form("eve@example.com:7", "", {}, "localhost:5173"), developed())).status).toBe(401);
     const response = await send(form("eve@example.com", "", {}, "localhost:5173"), developed());
     expect(response.headers.get("set-cookie")).not.toContain("Secure");
     const cookie = cookieOf(response);

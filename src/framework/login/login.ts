@@ -30,7 +30,7 @@ export interface LoginVisit<Env> {
 export interface LoginOptions<Env> {
   /** The agent that a person's page talks to. Default: the one with the person's name. */
   readonly nameOf?: (user: string) => string;
-  /** Whether a person may reach an agent. Default: only the one with the person's name. */
+  /** Whether a person may reach an agent. Default: only the one with the person's name, and those of names like `<name>:<id>`. */
   readonly mayEnter?: (visit: LoginVisit<Env>) => boolean;
   /** Requests that prove by themselves who sends them, such as signed webhooks. Default: none. */
   readonly needsNoLogin?: (request: Request, route: ThinkAgentRoute) => boolean;
@@ -59,7 +59,7 @@ export interface Login<Env> {
  */
 export function createLogin<Env>(options: LoginOptions<Env> = {}): Login<Env> {
   const { nameOf = (user: string) => user, about } = options;
-  const { mayEnter = ({ user, route }: LoginVisit<Env>) => route.name === nameOf(user), needsNoLogin } = options;
+  const { mayEnter = ({ user, route }: LoginVisit<Env>) => isOwn(route.name, nameOf(user)), needsNoLogin } = options;
   const counts = new ProcessAttempts();
   return {
     async fetch(...[request, env, ctx, { router }]) {
@@ -99,6 +99,11 @@ export function createLogin<Env>(options: LoginOptions<Env> = {}): Login<Env> {
 export function userOf(request: Request): string | undefined {
   const value = request.headers.get(USER_HEADER);
   return value === null ? undefined : decodeURIComponent(value);
+}
+
+/** No name has a colon in it, so nothing below one person's is below another's. */
+function isOwn(name: string, own: string): boolean {
+  return name === own || name.startsWith(`${own}:`);
 }
 
 function withUser(request: Request, user: string | undefined): Request {
@@ -166,7 +171,8 @@ async function answerLogin(request: Request, env: unknown, counts: AttemptCounts
   if (refused) return refused;
   const form = new URLSearchParams(await request.text());
   const [user, password] = [userName(form.get("user") ?? ""), form.get("password") ?? ""];
-  const isShort = user !== "" && user.length <= MAX_USER_CHARS && password.length <= MAX_PASSWORD_CHARS;
+  const isShort =
+    user !== "" && !user.includes(":") && user.length <= MAX_USER_CHARS && password.length <= MAX_PASSWORD_CHARS;
   if (!isShort) return loginPage({ status: 401, problem: WRONG, isOpen });
   if (!isOpen) {
     const attempt = await takeAttempt(request, env, { user, counts });

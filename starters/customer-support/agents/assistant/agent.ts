@@ -1,10 +1,11 @@
 import { tool } from "ai";
-import { action, Think } from "everthink";
+import { action, Think, type TurnContext } from "everthink";
 // The folder skills/ beside this file.
 import skills from "everthink:skills";
 import { z } from "zod";
 import { chooseModel } from "../../models/model.ts";
 import { findOrder } from "./orders.ts";
+import { firstQuestion, listConversation } from "./listing.ts";
 import { plans } from "./plans.ts";
 
 export default class Assistant extends Think<Cloudflare.Env> {
@@ -30,7 +31,7 @@ export default class Assistant extends Think<Cloudflare.Env> {
     };
   }
 
-  // An action runs once per key, whatever crashes: a customer never gets two tickets.
+  // An action runs once per key, whatever crashes: a conversation never opens two tickets.
   override getActions() {
     return {
       handOver: action({
@@ -40,5 +41,14 @@ export default class Assistant extends Think<Cloudflare.Env> {
         execute: async ({ reason }) => ({ ticket: `T-${this.name}`, reason })
       })
     };
+  }
+
+  // The list of the person's conversations is told, from the queue: a list that cannot be reached now costs the answer nothing.
+  override async beforeTurn({ continuation }: TurnContext) {
+    if (!continuation && this.name.includes(":")) await this.queue("announce", firstQuestion(this.messages));
+  }
+
+  async announce(question: string) {
+    await listConversation(this.env, this.name, question);
   }
 }
