@@ -22,6 +22,29 @@ const approves: Scenario = {
   }
 };
 
+const approvesChanged: Scenario = {
+  name: "an action is approved with another input: the schema refuses what does not fit, and what runs is what was written",
+  async play({ visitor }) {
+    const mark = crypto.randomUUID().slice(0, 8);
+    await visitor.askAndWait(`Take a note that says "first ${mark}".`);
+    await visitor.ask(`Take a note that says "second ${mark}", then publish it on the board.`);
+    const card = visitor.tool("publish_note");
+    await card.getByRole("button", { name: "Change input" }).click();
+    const id = card.getByRole("textbox", { name: "id" });
+    await id.fill("1.5");
+    await card.getByRole("button", { name: "Approve with changes" }).click();
+    await card.getByText("the changed input is not valid").waitFor();
+    expect(await id.inputValue()).toBe("1.5");
+    await id.fill("1");
+    await card.getByRole("textbox", { name: "text" }).fill(`first ${mark}`);
+    await visitor.photograph("approval-changed");
+    await card.getByRole("button", { name: "Approve with changes" }).click();
+    await visitor.board.getByText(`first ${mark}`).waitFor();
+    await visitor.isSettled();
+    expect(await visitor.board.getByText(`second ${mark}`).count()).toBe(0);
+  }
+};
+
 export const rejects: Scenario = {
   name: "a rejected action does not run: the note stays",
   async play({ visitor }) {
@@ -111,4 +134,11 @@ const waitsInLine: Scenario = {
   }
 };
 
-export const approvalScenarios: readonly Scenario[] = [approves, rejects, parks, rejectsParked, waitsInLine];
+export const approvalScenarios: readonly Scenario[] = [
+  approves,
+  approvesChanged,
+  rejects,
+  parks,
+  rejectsParked,
+  waitsInLine
+];
