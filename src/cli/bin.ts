@@ -28,6 +28,7 @@ if (isOlder(numbers(process.versions.node), wanted)) {
     docsFolder: besides("../../docs"),
     studioFolder: besides("../studio"),
     partsFolder: besides("../parts"),
+    agentSkillsFolder: besides("../../agent-skills"),
     dependencies: manifest.dependencies,
     version: manifest.version
   });

@@ -20,6 +20,8 @@ export interface CliPlace {
   readonly studioFolder: string;
   /** The sources of the parts of a chat page. */
   readonly partsFolder: string;
+  /** Skills for coding agents that work on a project. */
+  readonly agentSkillsFolder: string;
   /** What this package depends on, by its package.json. */
   readonly dependencies: Readonly<Record<string, string>>;
   readonly version: string;

@@ -14,6 +14,7 @@ export function testContext(
       docsFolder: besides("../../docs"),
       frontWorker: besides("../../dist/serve/front-worker.js"),
       studioFolder: besides("../../dist/studio"),
+      agentSkillsFolder: besides("../../agent-skills"),
       partsFolder: besides("../../dist/parts"),
       dependencies: { marked: "1.0.0", "sugar-high": "2.0.0" }
     },

@@ -1,8 +1,10 @@
-// `everthink add`: for a project that is there: another model, as `init` asks for one, or the chat page's parts as sources.
+// `everthink add`: for a project that is there: another model, as `init` asks for one, a messenger, an MCP server, skills for
+// coding agents, or the chat page's parts as sources.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
+import { addMessenger, addServer, addSkills, isListed, type Addition } from "../add/add-capability.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
-import type { ParsedArguments } from "../command-line.ts";
+import { usageError, type ParsedArguments } from "../command-line.ts";
 import { askForModel } from "../init/ask.ts";
 import { describeModel, modelAnswers, setUpModel } from "../init/model-setup.ts";
 import { findProvider, OFFLINE, type ModelAnswers } from "../init/providers.ts";
@@ -14,7 +16,12 @@ import { requireProject, rootOf } from "../load-project.ts";
 export async function runAdd(parsed: ParsedArguments, context: CliContext): Promise<number> {
   const root = rootOf(parsed, context);
   requireProject(root);
-  if (parsed.positionals[0] === CHAT) return addChat(root, parsed, context);
+  const [what, which] = parsed.positionals;
+  if (what === "messenger") return describe(await addMessenger(parsed, context), parsed, context);
+  if (what === "mcp") return describe(await addServer(parsed, context), parsed, context);
+  if (which !== undefined) throw usageError(parsed.name, `"${which}" is one argument too many.`);
+  if (what === "skills") return describe(addSkills(root, context), parsed, context);
+  if (what === CHAT) return addChat(root, parsed, context);
   const answers = await answersOf(parsed, context);
   if (answers === undefined) return 1;
   // The model of another provider is none of this one's.
@@ -73,9 +80,11 @@ function addChat(root: string, parsed: ParsedArguments, { place, print }: CliCon
   return 0;
 }
 
-function isListed(root: string, name: string): boolean {
-  const path = join(root, "package.json");
-  if (!existsSync(path)) return false;
-  const { dependencies = {} } = JSON.parse(readFileSync(path, "utf8")) as { dependencies?: Record<string, string> };
-  return Object.hasOwn(dependencies, name);
+function describe({ changed, next }: Addition, parsed: ParsedArguments, { print }: CliContext): number {
+  if (parsed.flag("json")) print(JSON.stringify({ changed, next }, null, 2));
+  else {
+    print(changed.length === 0 ? "It is there already: nothing was changed." : `Changed: ${changed.join(", ")}`);
+    if (next.length > 0) print(["Next:", ...next.map((line) => `  ${line}`)].join("\n"));
+  }
+  return 0;
 }

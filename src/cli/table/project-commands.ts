@@ -157,25 +157,47 @@ const eject: CommandDefinition = {
 
 const add: CommandDefinition = {
   name: "add",
-  summary: "gives a project another model, or the sources of the chat page's parts",
+  summary: "gives a project another model, a messenger, an MCP server, or skills",
   description: [
     "With a provider: sets the provider that answers in .dev.vars, with its key and model, and asks it once whether both work. Other lines of " +
       "the file stay. For projects whose models/model.ts chooses by these variables, as every starter has it.",
+    "With messenger or mcp: writes src/<agent>-messengers.ts or src/<agent>-mcp.ts, and the lines in the agent's class that use it. " +
+      "With skills: copies the skills for coding agents to .claude/skills and .agents/skills, and names them in AGENTS.md. What is there " +
+      "already is not added again.",
     "With chat: copies the sources of everthink/react's parts into the project, to be changed there. No file is overwritten."
   ],
   arguments: [
-    { name: "what", isRequired: true, text: "openai, anthropic, google, workers-ai, compatible, offline, or chat" }
+    {
+      name: "what",
+      isRequired: true,
+      text: "openai, anthropic, google, workers-ai, compatible, offline; messenger, mcp, skills, or chat"
+    },
+    { name: "which", text: "of messenger: telegram, slack, discord or teams; of mcp: the address of the server" }
   ],
-  examples: ["add anthropic", "add chat", "add compatible --model-url http://localhost:11434/v1 --model-name qwen3"],
+  examples: [
+    "add anthropic",
+    "add messenger telegram",
+    "add mcp https://docs.example.com/mcp",
+    "add skills",
+    "add chat",
+    "add compatible --model-url http://localhost:11434/v1 --model-name qwen3"
+  ],
   options: {
     ...MODEL_OPTIONS,
+    agent: { value: "id", text: "of messenger and mcp: which agent; the only one without it" },
+    name: { value: "id", text: "of mcp: what its tools are named after; a word of the address without it" },
     to: { value: "folder", text: "of chat: page/chat" },
     json: {
-      text: "{ provider, state, problem }, of chat { folder, files, missing }; state is works, refused, unchecked, without-key or offline"
+      text:
+        "{ provider, state, problem }, of chat { folder, files, missing }, else { changed, next }; state is works, refused, " +
+        "unchecked, without-key or offline"
     },
-    root: PROJECT_OPTIONS.root
+    ...PROJECT_OPTIONS
   },
-  exitCodes: { 0: "written", 1: "nothing was written: an answer is missing, a file exists, or this is no project" },
+  exitCodes: {
+    0: "written, or it was there",
+    1: "nothing was written: an answer is missing, a file exists or has another shape, or this is no project"
+  },
   load: async () => (await import("../commands/add.ts")).runAdd
 };
 
