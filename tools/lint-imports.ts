@@ -34,6 +34,7 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
     "features/mcp",
     "features/queue",
     "features/schedules",
+    "features/steering",
     "features/submissions",
     "features/tasks",
     "features/workspace"

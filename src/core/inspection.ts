@@ -7,6 +7,7 @@ export type { FiberMembers } from "../features/fibers/members.ts";
 export type { McpMembers } from "../features/mcp/members.ts";
 export type { QueueMembers } from "../features/queue/members.ts";
 export type { ScheduleMembers } from "../features/schedules/members.ts";
+export type { SteeringMembers } from "../features/steering/capability.ts";
 export type { SubmissionMembers } from "../features/submissions/capability.ts";
 export type { ScheduledTaskMembers } from "../features/tasks/capability.ts";
 export type { WorkspaceMembers } from "../features/workspace/capability.ts";

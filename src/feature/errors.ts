@@ -1,4 +1,4 @@
-import { errorTable, ThinkError } from "../util/errors.ts";
+import { errorMessage, errorTable, ThinkError } from "../util/errors.ts";
 
 /** The caller of `chat()` takes in its events more slowly than they come, beyond what is kept for it. */
 export class SlowCallbackError extends ThinkError {
@@ -96,6 +96,18 @@ export const featureErrors = errorTable(ThinkError, {
     code: "inspected-model-unknown",
     message: `There is no model "${name.slice(0, 64)}" to try.`,
     hint: `inspectionModels() of the class names ${known.length === 0 ? "none" : known.join(", ")}.`
+  }),
+  /** A client or the provider runs it, or there is none of this name. */
+  ToolNotRunnableError: (name: string) => ({
+    code: "tool-not-runnable",
+    message: `"${name.slice(0, 64)}" cannot be run by hand.`,
+    hint: "Only tools with an execute function run in the agent; GET tools of the inspection API lists them."
+  }),
+  /** Nothing was run. */
+  HandInputError: (name: string, why: unknown) => ({
+    code: "hand-input-invalid",
+    message: `This is not what "${name.slice(0, 64)}" takes: ${errorMessage(why).slice(0, 2_000)}`,
+    hint: "The input was checked against the tool's input schema before anything was run."
   }),
   /** The session's messages and the turns that write them must be in one database. */
   CustomSessionError: () => ({

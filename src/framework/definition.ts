@@ -79,6 +79,7 @@ const HOOKS = [
   "onChatRecovery",
   "classifyChatError",
   "renderAttachment",
+  "inspectionActs",
   "inspectionModels",
   "getBudgets",
   "getPrices",

@@ -8,7 +8,6 @@ import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailedAction } from "../feature/services.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, fieldOf, ThinkError } from "../util/errors.ts";
-import { isObject } from "../util/json.ts";
 import { failureSignals } from "../model/failure-details.ts";
 
 import { isFileRefusal, isOverflow, isRateRefusal, retryAfterMs, says } from "../model/failure-classifier.ts";
@@ -88,14 +87,6 @@ export class FailureLog {
     const line = isRepeated ? `${head}: as before.` : `${head}: ${detail}`;
     (this.#init.write ?? ((text) => console.error(text)))(cut(withoutKeys(line), MAX_LINE_CHARS));
   }
-}
-
-/** `everthink dev` sets it. */
-const DEVELOPMENT = "EVERTHINK_DEVELOPMENT";
-
-/** Whether clients are the developer's own, by the variables of the Worker. */
-export function isDevelopment(env: unknown): boolean {
-  return isObject(env) && env[DEVELOPMENT] === "1";
 }
 
 const ACTION_ERRORS = "The model and clients read the name and the message of what an action throws.";

@@ -21,6 +21,8 @@ export type TurnTrigger =
   /** A parked action was decided. */
   | "approval"
   | "agent-tool"
+  /** A person ran a tool from an inspector. */
+  | "by-hand"
   | "recovery-retry"
   | "recovery-continue";
 

@@ -26,11 +26,17 @@ const ADDRESSES: Readonly<Record<keyof InspectionSource, string>> = {
   file: "GET file?path=",
   costs: "GET costs",
   table: "GET table?name=&from=&limit=",
+  chat: "GET chat",
+  tools: "GET tools",
+  ask: "POST ask",
+  withdraw: "POST withdraw",
+  stop: "POST stop",
+  run: "POST run",
   decide: "POST decide",
   tryTurn: "POST try"
 };
 
-const BODY = { id: "x", decision: "approve", turnId: "x" };
+const BODY = { id: "x", decision: "approve", turnId: "x", text: "x", tool: "x" };
 
 /** The method, the path with an id in each of its places, and what is sent. */
 function concrete(address: string): { method: string; path: string; body: object | undefined } {

@@ -18,14 +18,25 @@ import { message } from "../kit/messages.ts";
 
 export const KEY = "a-key-of-the-operator-0123";
 
-export const scene: { script: Script; child: Script; effects: string[]; models: Script | undefined } = {
+export const scene: {
+  script: Script;
+  child: Script;
+  effects: string[];
+  models: Script | undefined;
+  acts: Think["inspectionActs"];
+  discovery: Think["toolDiscovery"];
+} = {
   script: createScript([]),
   child: createScript([]),
   effects: [],
-  models: undefined
+  models: undefined,
+  acts: "development",
+  discovery: false
 };
 
 export class Subject extends Think<{ EVERTHINK_INSPECTION_KEY?: string }> {
+  override inspectionActs = scene.acts;
+  override toolDiscovery = scene.discovery;
   override getModel() {
     return scriptedModel(scene.script);
   }
@@ -109,14 +120,19 @@ export class Reader extends Think {
 
 export type Host = TestHost<{ Subject: DurableObjectNamespace<Subject> }>;
 
-export function open(steps: readonly Step[], { key = KEY, child = [] as readonly Step[] } = {}): Host {
+export function open(
+  steps: readonly Step[],
+  { key = KEY, child = [] as readonly Step[], env: variables = {} } = {}
+): Host {
   Object.assign(scene, {
     script: createScript([...steps]),
     child: createScript([...child]),
     effects: [],
-    models: undefined
+    models: undefined,
+    acts: "development",
+    discovery: false
   });
-  const env = key === "" ? {} : { EVERTHINK_INSPECTION_KEY: key };
+  const env = { ...variables, ...(key !== "" && { EVERTHINK_INSPECTION_KEY: key }) };
   return createTestHost({ agents: { Subject }, exports: [Reader], env }) as Host;
 }
 

@@ -68,6 +68,7 @@ class Settings extends Defaults {
   override messageConcurrency: Think["messageConcurrency"] = "latest";
   override hydrationByteBudget = 1;
   override budgetUnpricedModels: Think["budgetUnpricedModels"] = "allow";
+  override inspectionActs: Think["inspectionActs"] = "never";
   override mediaEviction: Think["mediaEviction"] = false;
   override allowClientToolOverrides = true;
   override historyTruncation: Think["historyTruncation"] = { keepRecent: 1 };

@@ -9,6 +9,7 @@ import { budgets } from "../budgets/capability.ts";
 import { fibers } from "../fibers/capability.ts";
 import { mcp } from "../mcp/capability.ts";
 import { queue } from "../queue/capability.ts";
+import { steering } from "../steering/capability.ts";
 import { submissions } from "../submissions/capability.ts";
 import { scheduledTasks } from "../tasks/capability.ts";
 import { workspace } from "../workspace/capability.ts";
@@ -18,7 +19,7 @@ import { hasInspectionKey, inspectionFeature } from "./inspection.ts";
 export class InspectionMembers {
   /**
    * Whether a request may look inside this agent, at `…/inspect/v1/…`. It sees everything: prompts, messages, files,
-   * memory. `access` is "read", "decide" (answers approvals) or "try" (calls a model). Default: a request whose bearer token is
+   * memory. `access` is "read", "decide" (answers approvals), "try" (calls a model) or "act" (asks the agent, runs its tools). Default: a request whose bearer token is
    * the variable EVERTHINK_INSPECTION_KEY, of at least 16 characters; without that variable, none.
    *
    * @example
@@ -30,6 +31,12 @@ export class InspectionMembers {
     return hasInspectionKey(request, runtimeOf(this).env);
   }
 
+  /**
+   * Whether requests that `authorizeInspection` lets in for "act" may take part: ask the agent, stop it, run its tools by hand.
+   * "development": under `everthink dev`, from the same machine.
+   */
+  inspectionActs: "development" | "always" | "never" = "development";
+
   /** Models that "try again with changes" offers beside `getModel()`, by name. */
   inspectionModels(): Readonly<Record<string, LanguageModel>> {
     return {};
@@ -38,7 +45,7 @@ export class InspectionMembers {
 
 export const inspection = chatCapability({
   name: "inspection",
-  requires: [approvals, budgets, submissions, scheduledTasks, queue, fibers, mcp, agentTools, workspace],
+  requires: [approvals, budgets, submissions, scheduledTasks, queue, fibers, mcp, agentTools, workspace, steering],
   members: InspectionMembers,
   feature: inspectionFeature
 });

@@ -3,6 +3,8 @@ export { INSPECTION_VERSION } from "./views.ts";
 export type { StepUsage } from "../../journal/records.ts";
 export type { ModelPrice } from "../budgets/prices.ts";
 export type { CostReport, Costs, ReportedAccount } from "../budgets/report.ts";
+export type { ShownTool, StartedRun, ToolsView } from "./by-hand.ts";
+export type { ChatView, ShownReceipt } from "./chat-view.ts";
 export type { CostsView, CountedCosts, ShownPrices, UsedLimit } from "./costs-view.ts";
 export type { TableColumn, TableValue, TableView } from "./table-rows.ts";
 export type { DecidedApproval } from "../approvals/decided-approvals.ts";

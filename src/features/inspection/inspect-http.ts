@@ -2,7 +2,8 @@
 //   GET  agent, conversations, turns?before=&limit=, turns/<id>, turns/<id>/why, inbox, inbox/<id>?from=, state, file?path=,
 //        table?name=&from=, costs
 //   GET  turns/<id>/calls/<call id>?part=input|output&from=   more of a long input or output
-//   POST decide, try
+//        chat, tools
+//   POST decide, try; and, where the class lets inspectors take part: ask, withdraw, stop, run
 import type { Decision } from "../../feature/approval-contract.ts";
 import { readDecision } from "../approvals/approvals-http.ts";
 import { readText } from "../../util/bytes.ts";
@@ -10,6 +11,8 @@ import { readCount } from "../../util/counts.ts";
 import { decodePercent } from "../../util/decode-percent.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isJsonRequest, isObject, jsonResponse, parseJson } from "../../util/json.ts";
+import type { StartedRun, ToolsView } from "./by-hand.ts";
+import type { ChatView, ShownReceipt } from "./chat-view.ts";
 import type { CostsView } from "./costs-view.ts";
 import { DEFAULT_ROWS, MAX_ROWS, type TablePage, type TableView } from "./table-rows.ts";
 import type {
@@ -30,8 +33,11 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const DEFAULT_TURNS = 50;
 const MAX_TURNS = 100;
 
-/** What a request wants to do. "decide" changes the agent; "try" calls a model, which costs money. */
-export type InspectionAccess = "read" | "decide" | "try";
+/**
+ * What a request wants to do. "decide" changes the agent; "try" calls a model, which costs money; "act" takes part as the
+ * developer: asks the agent, stops it, runs its tools.
+ */
+export type InspectionAccess = "read" | "decide" | "try" | "act";
 
 export interface CallPart {
   readonly callId: string;
@@ -39,7 +45,15 @@ export interface CallPart {
   readonly from: number;
 }
 
-/** Undefined: there is no such thing. Only `decide` writes. */
+/** A message for the agent, as the developer. */
+export interface AskedMessage {
+  /** Of the message: asked again under it, nothing is asked twice. */
+  readonly id: string | undefined;
+  readonly text: string;
+  readonly kind: "steer" | "follow-up";
+}
+
+/** Undefined: there is no such thing. Only `decide` and what acts write. */
 export interface InspectionSource {
   agent(): AgentView;
   conversations(): ConversationsView;
@@ -55,16 +69,28 @@ export interface InspectionSource {
   /** What the agent's tree has spent under its budgets, and its turns without limits. */
   costs(): Promise<CostsView>;
   /** A sentence when it was refused. */
+  /** The conversation for a page that takes part in it. */
+  chat(): ChatView;
+  /** The tools of a turn that would start now. */
+  tools(): Promise<ToolsView>;
+  ask(message: AskedMessage): Promise<ShownReceipt>;
+  /** Takes back a message that waits. */
+  withdraw(id: string): ShownReceipt;
+  /** Stops what runs and waits, or the turn that runs after its step. */
+  stop(after: "step" | undefined): { readonly stopped: boolean };
+  run(toolName: string, input: unknown): Promise<StartedRun>;
   /** Rows of a table of the object. */
   table(name: string, page: TablePage): TableView | undefined;
   decide(id: string, decision: Decision): Promise<{ readonly refused?: string }>;
   tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined>;
 }
 
+const ACTS: ReadonlySet<string> = new Set(["ask", "withdraw", "stop", "run"]);
+
 /** What the path after "/inspect/v1/" asks for. */
 export function accessOf({ method }: Request, path: string): InspectionAccess {
   if (method === "GET") return "read";
-  return path === "try" ? "try" : "decide";
+  return path === "try" ? "try" : ACTS.has(path) ? "act" : "decide";
 }
 
 export async function inspectionResponse(request: Request, path: string, source: InspectionSource): Promise<Response> {
@@ -106,6 +132,10 @@ async function read(path: string, query: URLSearchParams, source: InspectionSour
       return json(await source.state());
     case "costs":
       return json(await source.costs());
+    case "chat":
+      return json(source.chat());
+    case "tools":
+      return json(await source.tools());
     case "table":
       return found(source.table(query.get("name") ?? "", tablePage(query)));
     case "file":
@@ -116,14 +146,43 @@ async function read(path: string, query: URLSearchParams, source: InspectionSour
 }
 
 async function change(request: Request, path: string, source: InspectionSource): Promise<Response> {
-  if (path !== "decide" && path !== "try") return notFound();
+  if (path !== "decide" && path !== "try" && !ACTS.has(path)) return notFound();
   if (!isJsonRequest(request)) {
     return json({ error: "Send Content-Type: application/json." }, 415);
   }
   const text = await readText(request.body, MAX_BODY_BYTES);
   const body = text === undefined ? undefined : parseJson(text);
   if (!body?.ok || !isObject(body.value)) return json({ error: "Send an object as JSON." }, 400);
-  return path === "decide" ? decide(body.value, source) : tryAgain(body.value, source, request.signal);
+  switch (path) {
+    case "decide":
+      return decide(body.value, source);
+    case "try":
+      return tryAgain(body.value, source, request.signal);
+    default:
+      return act(path, body.value, source);
+  }
+}
+
+/** Durable when it is answered. */
+async function act(path: string, body: Record<string, unknown>, source: InspectionSource): Promise<Response> {
+  const { id, text, kind = "steer", after, tool, input } = body;
+  switch (path) {
+    case "ask": {
+      const isKnown = kind === "steer" || kind === "follow-up";
+      const isNamed = id === undefined || typeof id === "string";
+      if (typeof text !== "string" || text.trim() === "" || !isKnown || !isNamed)
+        return json({ error: 'Send { "text": "…", "kind": "steer" | "follow-up" }.' }, 400);
+      return json(await source.ask({ id, text, kind }), 202);
+    }
+    case "withdraw":
+      if (typeof id !== "string") return json({ error: 'Send { "id": "…" }.' }, 400);
+      return json(source.withdraw(id));
+    case "stop":
+      return json(source.stop(after === "step" ? after : undefined));
+    default:
+      if (typeof tool !== "string") return json({ error: 'Send { "tool": "…", "input": { … } }.' }, 400);
+      return json(await source.run(tool, input ?? {}), 202);
+  }
 }
 
 async function decide(body: Record<string, unknown>, source: InspectionSource): Promise<Response> {
@@ -175,8 +234,9 @@ function notFound(): Response {
   return json({ error: "Not found" }, 404);
 }
 
-export function forbidden(): Response {
-  return json({ error: "Forbidden" }, 403);
+/** Without a reason for those who may not look: nothing is said to them. */
+export function forbidden(reason = "Forbidden"): Response {
+  return json({ error: reason }, 403);
 }
 
 /** Never a page: what is in it was written by users and models. */

@@ -4,7 +4,9 @@ import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { inspectCosts, type CostsView } from "./costs-view.ts";
 import { policyDecisions, purposeOf } from "./decisions.ts";
 import { historyWindow } from "./history-window.ts";
-import type { CallPart, InspectionSource } from "./inspect-http.ts";
+import { listTools, runTool, type StartedRun, type ToolsView } from "./by-hand.ts";
+import { readChat, shownReceipt, type ChatView, type ShownReceipt } from "./chat-view.ts";
+import type { AskedMessage, CallPart, InspectionSource } from "./inspect-http.ts";
 import { readTable, type TablePage, type TableView } from "./table-rows.ts";
 import { textOf, waitingCalls, waitingPart } from "./shown-messages.ts";
 import { shownText } from "./shown-text.ts";
@@ -41,6 +43,7 @@ import { runtimeOf } from "../../agent/runtime.ts";
 import type { BudgetMembers } from "../budgets/capability.ts";
 import type { InspectionMembers } from "./capability.ts";
 import { approvals } from "../approvals/capability.ts";
+import { steering } from "../steering/capability.ts";
 
 /** Messages that are looked through for calls that wait. */
 const SEARCHED_MESSAGES = 500;
@@ -49,8 +52,11 @@ export class ThinkInspection implements InspectionSource {
   readonly #services: ChatServices;
   readonly #agent: InspectionMembers & BudgetMembers;
   readonly #turns: InspectedTurns;
+  readonly #refusal: string | null;
 
-  constructor(services: ChatServices) {
+  /** `refusal`: why the request may not act; null: it may. */
+  constructor(services: ChatServices, refusal: string | null) {
+    this.#refusal = refusal;
     this.#services = services;
     this.#agent = services.agent as InspectionMembers & BudgetMembers;
     this.#turns = new InspectedTurns(services);
@@ -159,6 +165,35 @@ export class ThinkInspection implements InspectionSource {
 
   file(path: string): Promise<FileView | undefined> {
     return inspectFile(this.#services, path);
+  }
+
+  chat(): ChatView {
+    return readChat(this.#services, this.#refusal);
+  }
+
+  tools(): Promise<ToolsView> {
+    return listTools(this.#services, this.#refusal);
+  }
+
+  async ask({ id, text, kind }: AskedMessage): Promise<ShownReceipt> {
+    const asked = { kind, input: text, isFromClient: false, ...(id !== undefined && { id }) };
+    return shownReceipt(await steering.of(this.#services.agent).accept(asked));
+  }
+
+  withdraw(id: string): ShownReceipt {
+    return shownReceipt(steering.of(this.#services.agent).withdraw(id));
+  }
+
+  stop(after: "step" | undefined): { stopped: boolean } {
+    const { turns } = this.#services;
+    if (after === "step") return { stopped: turns.steering.stopAfterStep() };
+    const isBusy = turns.isBusy();
+    turns.cancelAll("cancelled");
+    return { stopped: isBusy };
+  }
+
+  run(toolName: string, input: unknown): Promise<StartedRun> {
+    return runTool(this.#services, { toolName, input });
   }
 
   table(name: string, page: TablePage): TableView | undefined {

@@ -1,7 +1,10 @@
 // The inspection API as a part of every class: one route, and nothing else until it is asked. Access is decided before
 // anything of the agent is read.
 import { hasBearerToken } from "../../agent/bearer-token.ts";
+import { runtimeOf } from "../../agent/runtime.ts";
+import { handPart } from "./by-hand.ts";
 import { accessOf, forbidden, inspectionResponse } from "./inspect-http.ts";
+import { isDeveloped } from "../../util/development.ts";
 import { isObject } from "../../util/json.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
@@ -27,6 +30,7 @@ export function inspectionFeature(services: ChatServices): Feature {
     (await agent.authorizeInspection(request.clone() as Request, accessOf(request, path))) === true;
   return {
     name: "inspection",
+    inTurn: (turn) => handPart(services, turn),
     roles: {
       inspector: {
         answers: (path) => INSPECTION_PATH.test(path),
@@ -42,10 +46,21 @@ export function inspectionFeature(services: ChatServices): Feature {
         // An address of the class's own.
         if (path === undefined) return undefined;
         if (!(await mayInspect(request, path))) return forbidden();
-        return inspectionResponse(request, path, new ThinkInspection(services));
+        const refusal = actRefusal(agent, request);
+        if (refusal !== null && accessOf(request, path) === "act") return forbidden(refusal);
+        return inspectionResponse(request, path, new ThinkInspection(services, refusal));
       }
     }
   };
+}
+
+/** Why this request may not take part; null: it may. */
+function actRefusal(agent: InspectionMembers, request: Request): string | null {
+  const { inspectionActs } = agent;
+  if (inspectionActs === "always") return null;
+  if (inspectionActs === "never") return 'The class lets no inspector take part: inspectionActs is "never".';
+  if (isDeveloped(request, runtimeOf(agent).env)) return null;
+  return 'Only under everthink dev, on the same machine. For others the class says inspectionActs = "always".';
 }
 
 export function hasInspectionKey(request: Request, env: unknown): boolean {

@@ -2,7 +2,7 @@
 // sessions are signed with are variables of the Worker; without them no one gets in. In development (`everthink dev`, on the
 // machine itself) every name may enter and a request without a session is the developer's.
 import { refuseCrossSite } from "../../agent/cross-site.ts";
-import { isLoopback } from "../../util/loopback.ts";
+import { isDeveloped } from "../../util/development.ts";
 import { isObject } from "../../util/json.ts";
 import type { ThinkAgentRoute } from "../server-entry/agent-path.ts";
 import type { ThinkRouter } from "../server-entry/router.ts";
@@ -148,11 +148,6 @@ function signerOf(request: Request, env: unknown): Signer {
     const hash = users.get(user);
     return hash === undefined || secret.length < MIN_SECRET_CHARS ? undefined : { secret, hash };
   };
-}
-
-/** `everthink dev` sets the variable, and no build has it. From another machine it is no development. */
-function isDeveloped(request: Request, env: unknown): boolean {
-  return isObject(env) && env["EVERTHINK_DEVELOPMENT"] === "1" && isLoopback(new URL(request.url).hostname);
 }
 
 async function answerLogin(request: Request, env: unknown, counts: AttemptCounts): Promise<Response> {

@@ -1,5 +1,6 @@
 // The merged Worker configuration as the `config` option of Cloudflare's Vite plugin: what is built and deployed then has
 // the bindings and migrations of the agents, without a line in the user's file.
+import { DEVELOPMENT_VARIABLE } from "../../util/development.ts";
 import { dirname, resolve } from "node:path";
 import { parseSync } from "vite";
 import { selectEnvironment } from "../config/merge.ts";
@@ -32,7 +33,6 @@ export function holdBack(root: string, classes: readonly string[]): void {
 const inspectionKeys = new Map<string, string>();
 
 /** Read by agents: their clients are the developer's own, who is shown why a provider failed. */
-const DEVELOPMENT_VARIABLE = "EVERTHINK_DEVELOPMENT";
 /** Projects that run in a development server of this process. */
 const developed = new Set<string>();
 
