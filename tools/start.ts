@@ -91,6 +91,7 @@ async function main(): Promise<number> {
     startersFolder: join(root, "starters"),
     docsFolder: join(root, "docs"),
     partsFolder: join(root, "dist", "parts"),
+    agentSkillsFolder: join(root, "agent-skills"),
     dependencies: {},
     version: ""
   });

@@ -174,6 +174,8 @@ export interface Roles {
   readonly decideCall: NonNullable<TurnHooks["decideCall"]>;
   /** Keeps what turns, sub-agents and tools may spend. */
   readonly budgets: BudgetRole;
+  /** The runs for parents that turns of this agent are: told of turns that waited for a person to grant more budget. */
+  readonly ownRuns: OwnRunsRole;
   /** Accepts turns that run later, and keeps what stays known of them. */
   readonly submissions: SubmissionsRole;
   /** A question was not decided in time: says so where it was asked. Once, however often it is called. */
@@ -226,6 +228,13 @@ export interface FinalAnswerRole {
   finalAnswer(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
   /** A tool that only the package itself has a use for: the class's tool hooks are not called for it. */
   isOwnTool(turn: TurnView, toolName: string): boolean;
+}
+
+export interface OwnRunsRole {
+  /** Another turn goes on with what this one began. Part of the transaction that admits it. */
+  goesOn(turnId: string, next: { readonly turnId: string; readonly requestId: string }): void;
+  /** What the turn waited for was not granted. */
+  notGranted(turnId: string): void;
 }
 
 export interface SubmissionsRole {

@@ -10,6 +10,7 @@ import { STATE_TABLES } from "../agent/state.ts";
 import { WAKES } from "../agent/tree/child-wakes.ts";
 import { GIVEN_STEER_TABLES } from "../features/agent-tools/given-steers.ts";
 import { OWN_RUN_TABLES } from "../features/agent-tools/own-run.ts";
+import { OWN_RUN_TURN_TABLES } from "../features/agent-tools/run-stream.ts";
 import { RUN_TABLES } from "../features/agent-tools/run-table.ts";
 import { CHILDREN_TABLES } from "../agent/tree/children.ts";
 import { WORKFLOW_TABLES } from "../features/workflows/workflow-table.ts";
@@ -67,6 +68,7 @@ export const ALL_TABLES = [
     RUN_TABLES,
     OWN_RUN_TABLES,
     GIVEN_STEER_TABLES,
+    OWN_RUN_TURN_TABLES,
     MCP_TABLES,
     SUBMISSION_TABLES,
     WORK_TABLES,

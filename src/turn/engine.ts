@@ -415,6 +415,11 @@ export class TurnEngine {
     return this.#store.findByRequest(requestId)?.fold.nextChunk;
   }
 
+  /** How many chunks a turn has streamed; undefined when its records are gone. */
+  streamedChunks(requestId: string): number | undefined {
+    return (this.#store.findByRequest(requestId)?.fold ?? this.#store.endedFold(requestId))?.nextChunk;
+  }
+
   /** How a turn ended; undefined while it is open, and when its records are gone. */
   outcomeOf(requestId: string): TurnOutcome | undefined {
     const fold = this.#store.endedFold(requestId);

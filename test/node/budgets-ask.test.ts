@@ -126,6 +126,18 @@ describe("a turn that asks for budget", () => {
     expect(rowsOf(host, "SELECT answer FROM cf_decisions")).toEqual([{ answer: "expired" }]);
   });
 
+  test("goes on also when it is answered weeks later, over restarts", async () => {
+    const host = parked();
+    await say(host, "q");
+    const id = await onlyId(host);
+    await host.advance(20 * 24 * 3_600_000);
+    await host.restart();
+    expect(await approve(host, id)).toMatchObject({ status: "granted" });
+    await soon(host);
+    expect(linesOf(await stored(host)).at(-1)).toBe("assistant:Let me look. It is blue.");
+    expect(scene.script.callCount).toBe(2);
+  });
+
   test("answers its question when nothing of it was said yet", async () => {
     const host = open([reply(text("It is blue."), small)], { limits: () => [{ ...ASKS, limit: usd(1) }] });
     await say(host, "q");

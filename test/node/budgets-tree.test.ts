@@ -162,13 +162,3 @@ test("a child whose class cannot be held to the limits is not started", async ()
   await boss.saveMessages([user("q")]);
   expect(scene.child.callCount).toBe(0);
 });
-
-test("a parent's question is asked at the parent: a child's turn ends instead", async () => {
-  const host = open({ parent: [call("work"), reply(text("never"))], child: [reply(text("dug"), large)] }, [
-    { per: "turn", limit: usd(9), then: "ask" }
-  ]);
-  const boss = await host.get(Boss, "a");
-  await boss.saveMessages([user("q")]);
-  const [asked] = await boss.pendingApprovals();
-  expect(asked?.source).toBe("budget");
-});

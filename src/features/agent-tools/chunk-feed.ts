@@ -23,9 +23,11 @@ export class ChunkFeed {
   #restarts: string | undefined;
   #changed = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
+  readonly #firstChunk: number;
 
-  /** Everything after `from` will be here. */
-  constructor(from: number, now: number) {
+  /** Everything after `from` will be here. `firstChunk`: the number in the run that the turn's first chunk has. */
+  constructor(from: number, now: number, firstChunk = 0) {
+    this.#firstChunk = firstChunk;
     this.#from = from;
     this.#readTo = from;
     this.activeAt = now;
@@ -53,7 +55,7 @@ export class ChunkFeed {
   push({ seq, body }: { readonly seq: number; readonly body: string }, now: number): void {
     const restarts = this.#restarts;
     this.#restarts = undefined;
-    this.add({ sequence: seq, body, ...(restarts !== undefined && { restarts }) });
+    this.add({ sequence: this.#firstChunk + seq, body, ...(restarts !== undefined && { restarts }) });
     this.notify(now);
   }
 

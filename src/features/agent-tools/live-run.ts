@@ -85,6 +85,8 @@ export class LiveRun {
   #isAccepted = false;
   /** The child refused a message: the next ones are the parent's. */
   refusesSteers = false;
+  /** What the child said last that it waits for. */
+  #waitingFor: string | undefined;
 
   constructor(owner: LiveRunOwner, row: RunRow, request: RunRequest) {
     this.#owner = owner;
@@ -244,7 +246,8 @@ export class LiveRun {
 
   /** A silent child is left running for a later call. No call comes back for a background run: its child is stopped. */
   async #endOf(followed: Followed): Promise<ChildRunEnd> {
-    const end = endOf(followed);
+    const waiting = followed.kind === "silent" ? this.#waitingFor : undefined;
+    const end = { ...endOf(followed), ...(waiting !== undefined && { error: waitsFor(waiting) }) };
     if (followed.kind !== "silent" || this.row.detached === null) return end;
     return { ...end, childStillRunning: !(await this.#stopChild(SILENT)) };
   }
@@ -320,6 +323,7 @@ export class LiveRun {
     this.tokens = Math.max(this.tokens, run.tokens ?? 0);
     this.isOver = run.status !== "running";
     this.#owner.onReachable(this, run);
+    this.#waitingFor = run.waitingFor;
     if (chunks.length > 0) {
       this.lastEvent = Math.max(this.lastEvent, (chunks.at(-1)?.sequence ?? -1) + 1);
       this.#owner.onChunks(this.row, chunks);
@@ -340,6 +344,10 @@ export class LiveRun {
     if (background) return background.noProgressBudgetMs ?? background.maxBudgetMs ?? DEFAULT_BACKGROUND_MS;
     return noProgressMs ?? (isNew ? NO_PROGRESS_MS : REATTACH_MS);
   }
+}
+
+function waitsFor(what: string): string {
+  return `The sub-agent waits for a person to grant more budget, and goes on by itself then: ${what}.`;
 }
 
 const NOT_BEGUN: ChildRunEnd = {

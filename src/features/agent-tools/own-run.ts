@@ -2,14 +2,13 @@
 // turn are accepted in one transaction, so that the same run never starts twice; how the turn ended is written to the row
 // when user code has said what came of it, and found again after a crash. A parent reads, it never holds a stream open.
 import type { UIMessage } from "ai";
-import { happensWithin } from "../../host/deadline.ts";
 import { Cached } from "../../host/cached.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { checkMessages } from "../../feature/turn-input.ts";
 import { isAnsweredElsewhere, rootOf, type TurnOutcome, type TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
-import type { BudgetHeir } from "../../feature/budget-contract.ts";
+import { AWAITING_BUDGET, type BudgetHeir } from "../../feature/budget-contract.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { agentToolErrors } from "./errors.ts";
 import { parseJson, stringifyJson } from "../../util/json.ts";
@@ -19,12 +18,10 @@ import { Work } from "../../work/work.ts";
 import { abortReasonText, cutText, MAX_WAIT_MS, RUN_OUTPUT_LIMIT_BYTES, type AgentToolValue } from "./run.ts";
 import type { ChildRunMembers } from "./capability.ts";
 import type { ChildRuns } from "./child-runs.ts";
-import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
+import { RunStream } from "./run-stream.ts";
 import { CHILD_BACKOFF } from "./ports.ts";
 import { GivenSteers, type PassedMessage } from "./given-steers.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
-import { openingChunks } from "../../model/index.ts";
-import { upTo, withRestarts } from "./run-chunks.ts";
 
 export const OWN_RUN_TABLES: readonly TableDefinition[] = [
   // Bound: one row per run that parents asked of this agent, which is one for a child of theirs. Deleted: with the agent.
@@ -64,14 +61,10 @@ interface OwnRunRow {
   readonly completed_at: number | null;
 }
 
-/** Of chunks in one answer. */
-const ANSWER_LIMIT_CHARS = 1024 * 1024;
-/** What is streamed is in the journal after this. A number that was given away before would come again after a crash. */
-const WRITTEN_MS = 550;
-
 const SKIPPED = "Agent tool run was skipped before the child could finish.";
 const LOST = "The run was interrupted before the child could finish.";
 const NO_OUTPUT = "The run's output could not be read.";
+const NOT_GRANTED = "The run needed more budget, which was not granted.";
 const LARGE_OUTPUT = "The run's output is too large.";
 
 export class OwnRuns {
@@ -80,15 +73,13 @@ export class OwnRuns {
   readonly #children: ChildRuns;
   readonly #table: TableSet;
   readonly #steers: GivenSteers;
+  readonly #stream: RunStream;
   readonly #running: Cached<readonly OwnRunRow[]>;
-  /** By request. Kept while a parent follows the run. */
-  readonly #feeds = new Map<string, ChunkFeed>();
   readonly #ending = new Map<string, Promise<void>>();
   /** Ends that an earlier process did not write, or that could not be written. The key of an item is the run's id. */
   readonly work: Work<null>;
   /** Runs whose input is being read: they have no row yet, and may be stopped all the same. */
   readonly #starting = new Map<string, { isStopped: boolean }>();
-  #isListening = false;
 
   constructor(services: ChatServices, children: ChildRuns) {
     const { sql } = services;
@@ -113,6 +104,7 @@ export class OwnRuns {
     });
     this.#table = new TableSet(sql, OWN_RUN_TABLES);
     this.#steers = new GivenSteers(services);
+    this.#stream = new RunStream(services, (runId) => this.#row(runId));
     this.#running = new Cached(sql, () =>
       this.#table.all<OwnRunRow>("SELECT * FROM cf_own_runs WHERE status = 'running'")
     );
@@ -162,10 +154,8 @@ export class OwnRuns {
   #admit(runId: string, message: UIMessage, maxTokens: number | undefined): void {
     const { turns, ids, clock, sql } = this.#services;
     if (this.#row(runId)) return;
-    this.#listen();
     const requestId = ids.next();
-    // Nothing is streamed yet: the feed has everything from the first chunk on.
-    this.#feeds.set(requestId, new ChunkFeed(-1, clock.now()));
+    this.#stream.begin(requestId);
     sql.transaction(() => {
       const { turnId } = turns.admit({
         requestId,
@@ -199,6 +189,7 @@ export class OwnRuns {
     if (row?.status !== "running") return;
     this.#table.change("UPDATE cf_own_runs SET error = ? WHERE run_id = ? AND error IS NULL", reason ?? null, runId);
     this.#services.turns.cancel(row.request_id, reason);
+    this.#services.features.role("budgets")?.dropQuestion(row.turn_id);
     if (this.#isCutOff(row)) await this.#reconcile(row);
   }
 
@@ -211,31 +202,14 @@ export class OwnRuns {
   /** What came after a chunk; waits for it so long. */
   async read(runId: string, options: { afterSequence?: number; waitMs?: number } = {}): Promise<RunProgress> {
     const { afterSequence = -1, waitMs = 0 } = options;
-    const row = this.#row(runId);
-    if (!row) return { run: null, chunks: [], more: false, idleMs: 0 };
-    if (row.status === "running" && waitMs > 0) await this.#untilNew(row, afterSequence, waitMs);
+    const known = this.#row(runId);
+    if (!known) return { run: null, chunks: [], more: false, idleMs: 0 };
+    if (known.status === "running" && waitMs > 0) await this.#stream.untilNew(runId, afterSequence, waitMs);
     // First the state: everything that a finished run has streamed is then there.
     const run = await this.inspect(runId);
-    const { chunks, more } = this.#chunks(row, afterSequence, run?.status === "running");
+    const row = this.#row(runId) ?? known;
+    const { chunks, more } = this.#stream.chunks(row, afterSequence, run?.status === "running");
     return { run, chunks, more, idleMs: this.#idleMs(row) };
-  }
-
-  /** Until a chunk after this one is stored, the run ends, or the time is over. */
-  async #untilNew(row: OwnRunRow, after: number, waitMs: number): Promise<void> {
-    const { clock } = this.#services;
-    const until = clock.now() + Math.min(waitMs, MAX_WAIT_MS);
-    for (let leftMs = until - clock.now(); leftMs > 0; leftMs = until - clock.now()) {
-      if (this.#row(row.run_id)?.status !== "running") return;
-      const feed = this.#feed(row, after);
-      if (feed.after(after, this.#storedCount(row)).length > 0) return;
-      if (feed.isReadTo(after)) await happensWithin(leftMs, feed.changed, clock);
-      else await happensWithin(Math.min(leftMs, WRITTEN_MS), feed.ended, clock);
-    }
-  }
-
-  /** Of a run whose turn is over, all of them. */
-  #storedCount({ request_id }: OwnRunRow): number {
-    return this.#services.turns.storedChunks(request_id) ?? Infinity;
   }
 
   /** The stored chunks after a cursor, and those that follow, as lines of JSON; ends with the run. Leaving it does not stop the run. */
@@ -265,7 +239,30 @@ export class OwnRuns {
     const row = this.#running.value.find(({ request_id }) => request_id === requestId);
     if (!row) return;
     this.#steers.leave(row);
+    if (outcome.reason === AWAITING_BUDGET && this.#waitingFor(row) !== undefined) return;
     this.#services.background(this.#end(row, outcome));
+  }
+
+  /** A person has granted what its turn waited for: another turn is the run from now on. Part of that transaction. */
+  goesOn(turnId: string, next: { readonly turnId: string; readonly requestId: string }): void {
+    const row = this.#running.value.find(({ turn_id }) => turn_id === turnId);
+    if (!row) return;
+    this.#stream.goesOn(row, next.requestId);
+    this.#table.change(
+      "UPDATE cf_own_runs SET request_id = ?, turn_id = ? WHERE run_id = ?",
+      ...[next.requestId, next.turnId, row.run_id]
+    );
+    this.#running.drop();
+  }
+
+  /** What its turn waited for was not granted: the run ends. */
+  notGranted(turnId: string): void {
+    const row = this.#table.exists ? this.#running.value.find(({ turn_id }) => turn_id === turnId) : undefined;
+    if (row && this.#isCutOff(row)) this.#services.background(this.#reconcile(row));
+  }
+
+  #waitingFor({ turn_id }: OwnRunRow): string | undefined {
+    return this.#services.features.role("budgets")?.waitingFor(turn_id);
   }
 
   /** A crash came between the end of a turn and the word in its row. */
@@ -284,8 +281,9 @@ export class OwnRuns {
   }
 
   /** Its turn is over, and its row does not say so. */
-  #isCutOff({ status, turn_id }: OwnRunRow): boolean {
-    return status === "running" && !this.#services.turns.isChainOpen(turn_id);
+  #isCutOff(row: OwnRunRow): boolean {
+    const isOver = row.status === "running" && !this.#services.turns.isChainOpen(row.turn_id);
+    return isOver && this.#waitingFor(row) === undefined;
   }
 
   #reconcile(row: OwnRunRow): Promise<void> {
@@ -320,7 +318,9 @@ export class OwnRuns {
     if (status === "error") return { status, error: cutText(outcome.error ?? LOST) };
     if (status === "skipped" || reason === "cleared") return { status: "error", error: SKIPPED };
     // What the parent said when it stopped the run is in the row.
-    if (status === "aborted") return { status, error: this.#row(row.run_id)?.error ?? abortReasonText(reason) };
+    const stopped = this.#row(row.run_id)?.error ?? undefined;
+    if (status === "aborted") return { status, error: stopped ?? abortReasonText(reason) };
+    if (reason === AWAITING_BUDGET) return { status: stopped ? "aborted" : "error", error: stopped ?? NOT_GRANTED };
     try {
       const output = (await this.#agent.getAgentToolOutput(row.run_id)) ?? outcome.output;
       const text = output === undefined ? null : (stringifyJson(output) ?? null);
@@ -347,11 +347,15 @@ export class OwnRuns {
       ...[this.#tokens(row), clock.now(), row.run_id]
     );
     this.#running.drop();
-    this.#feeds.get(row.request_id)?.end(clock.now());
+    this.#stream.end(row.request_id);
   }
 
-  #tokens({ request_id, turn_id }: OwnRunRow): number {
-    return this.#services.turns.usedTokens(request_id) + this.#children.tokensOf(turn_id);
+  #tokens({ run_id, request_id, turn_id }: OwnRunRow): number {
+    return (
+      this.#stream.earlierTokens(run_id) +
+      this.#services.turns.usedTokens(request_id) +
+      this.#children.tokensOf(turn_id)
+    );
   }
 
   #inspection(row: OwnRunRow): AgentToolRunInspection {
@@ -360,6 +364,7 @@ export class OwnRuns {
     return {
       runId: row.run_id,
       status: row.status,
+      waitingFor: row.status === "running" ? this.#waitingFor(row) : undefined,
       requestId: row.request_id,
       // Parsed JSON.
       output: output?.ok ? (output.value as AgentToolValue) : undefined,
@@ -376,61 +381,9 @@ export class OwnRuns {
     return this.#table.one<OwnRunRow>("SELECT * FROM cf_own_runs WHERE run_id = ?", runId);
   }
 
-  // ── Chunks ──
-
-  #listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    const { turns, clock } = this.#services;
-    turns.listen({
-      chunk: (turn, chunk) => {
-        if (turn.steered) this.#feeds.get(turn.steered.rootRequestId)?.touch(clock.now());
-        else this.#feeds.get(turn.requestId)?.push(chunk, clock.now());
-      },
-      takenBack: (turn, kept) => this.#feeds.get(turn.requestId)?.takenBack(JSON.stringify(kept))
-    });
-  }
-
-  /** Of a run whose turn is open: what is in memory, or what the journal has with everything that follows. */
-  #feed(row: OwnRunRow, after: number): ChunkFeed {
-    const known = this.#feeds.get(row.request_id);
-    if (known?.covers(after)) return known;
-    this.#listen();
-    const feed = new ChunkFeed(after, known?.activeAt ?? this.#services.clock.now());
-    this.#feeds.set(row.request_id, feed);
-    known?.release();
-    for (const chunk of this.#stored(row)) if (chunk.sequence > after) feed.add(chunk);
-    return feed;
-  }
-
-  #chunks(row: OwnRunRow, after: number, isRunning: boolean): Pick<RunProgress, "chunks" | "more"> {
-    const known = this.#feeds.get(row.request_id);
-    if (known?.covers(after)) {
-      const taken = upTo(known.after(after, this.#storedCount(row)), ANSWER_LIMIT_CHARS);
-      if (!isRunning && !taken.more) this.#feeds.delete(row.request_id);
-      return taken;
-    }
-    const stored = [...this.#stored(row)].filter(({ sequence }) => sequence > after);
-    return upTo(stored, ANSWER_LIMIT_CHARS);
-  }
-
-  /** As they were streamed, as long as that is kept; after that, as the stored answer would be. */
-  *#stored({ request_id, run_id }: OwnRunRow): Generator<AgentToolChunk, void, undefined> {
-    const replay = this.#services.turns.replay(request_id);
-    if (replay) {
-      yield* withRestarts(replay.chunks, replay.turn.messageId);
-      return;
-    }
-    const messageId = this.#row(run_id)?.message_id ?? null;
-    const message = messageId === null ? undefined : this.#services.transcript.get(messageId);
-    for (const [sequence, chunk] of (message ? openingChunks(message, true) : []).entries()) {
-      yield { sequence, body: JSON.stringify(chunk) };
-    }
-  }
-
   #idleMs(row: OwnRunRow): number {
     const { clock } = this.#services;
-    const activeAt = this.#feeds.get(row.request_id)?.activeAt ?? 0;
+    const activeAt = this.#stream.activeAt(row.request_id);
     return clock.now() - Math.max(activeAt, this.#children.activeAt, row.completed_at ?? row.started_at);
   }
 }

@@ -3,6 +3,7 @@
 import type { UIMessage } from "ai";
 import { OWN_RUN_TABLES, OwnRuns } from "./own-run.ts";
 import { GIVEN_STEER_TABLES } from "./given-steers.ts";
+import { OWN_RUN_TURN_TABLES } from "./run-stream.ts";
 import type { ChildRuns } from "./child-runs.ts";
 import type { Feature } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
@@ -39,7 +40,10 @@ export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRun
   return {
     name: "agent-tool-runs",
     own,
-    tables: [...OWN_RUN_TABLES, ...GIVEN_STEER_TABLES],
+    tables: [...OWN_RUN_TABLES, ...OWN_RUN_TURN_TABLES, ...GIVEN_STEER_TABLES],
+    roles: {
+      ownRuns: { goesOn: (turnId, next) => own.goesOn(turnId, next), notGranted: (turnId) => own.notGranted(turnId) }
+    },
     start() {
       own.adopt();
       children.steers.giveBackLost();

@@ -6,6 +6,8 @@ import type { AgentToolValue } from "./run.ts";
 export interface AgentToolRunInspection {
   readonly runId: string;
   readonly status: "running" | "completed" | "error" | "aborted";
+  /** A person is asked for more budget, and the run goes on when that is granted: what is asked. */
+  readonly waitingFor?: string | undefined;
   /** Of the turn that answers it. A child without conversation has none. */
   readonly requestId?: string;
   readonly output?: AgentToolValue;

@@ -56,7 +56,9 @@ export class BudgetsFeature implements Feature {
       meter: (call) => this.#meterCall(call),
       limitsOf: (turnId) => this.#handDown(turnId),
       spend: (amount, spent) => this.spend(amount, spent),
-      costOf: (turnId) => this.#costOf(turnId)
+      costOf: (turnId) => this.#costOf(turnId),
+      waitingFor: (turnId) => this.approvals.waitingFor(turnId),
+      dropQuestion: (turnId) => this.approvals.drop(turnId)
     };
     this.roles = { budgets: role };
   }
@@ -68,7 +70,7 @@ export class BudgetsFeature implements Feature {
 
   ready(): void {
     this.#sweep();
-    this.approvals.work.ready();
+    this.approvals.ready();
   }
 
   /** Of turns whose end was recorded by a process that died before it was said here. */
@@ -226,11 +228,8 @@ export class BudgetsFeature implements Feature {
     });
   }
 
-  /** A run for a parent has an end that the parent waits for: no person is asked there. */
   #asked(turn: TurnView, refusal: BudgetRefusal, limits: readonly KeptLimit[]): Error {
-    const { limit } = refusal;
-    const canAsk = limit.then === "ask" && !limit.isInherited && turn.trigger !== "agent-tool";
-    const summary = canAsk ? this.approvals.ask(turn, refusal, limits) : undefined;
+    const summary = refusal.limit.then === "ask" ? this.approvals.ask(turn, refusal, limits) : undefined;
     return summary === undefined ? new BudgetReachedError(explain(refusal)) : new BudgetAskedError(summary);
   }
 }

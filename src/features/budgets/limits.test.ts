@@ -44,7 +44,7 @@ test.each([
   expect(dateIn(zone, Date.UTC(2024, 2, 10, 7, 59))).toBe(date);
 });
 
-test("a sub-agent inherits every limit but that of a step, and asks no person", () => {
+test("a sub-agent inherits every limit but that of a step, and asks where its parent would", () => {
   const limits = readLimits(
     [
       { per: "step", limit: usd(1) },
@@ -52,7 +52,7 @@ test("a sub-agent inherits every limit but that of a step, and asks no person", 
     ],
     scope
   );
-  expect(inherited(limits)).toMatchObject([{ account: "key:ann", then: "stop", isInherited: true }]);
+  expect(inherited(limits)).toMatchObject([{ account: "key:ann", then: "ask", isInherited: true }]);
 });
 
 test("what is spent reads as a sentence", () => {

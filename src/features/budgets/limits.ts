@@ -45,7 +45,7 @@ export interface KeptLimit {
   readonly limit: number;
   readonly then: "stop" | "ask";
   readonly grant: number;
-  /** Of a parent's turn: a person is asked there. */
+  /** Of a parent's turn. */
   readonly isInherited: boolean;
   /** It limits nothing: the account says what the turn costs. */
   readonly isForCounting?: true;
@@ -124,9 +124,9 @@ function checkTimeZone(timeZone: unknown): void {
   }
 }
 
-/** As a sub-agent's turns have them: a step is the parent's own, and a person is asked at the parent. */
+/** As a sub-agent's turns have them: a step is the parent's own. */
 export function inherited(limits: readonly KeptLimit[]): KeptLimit[] {
-  return limits.filter(({ per }) => per !== "step").map((limit) => ({ ...limit, then: "stop", isInherited: true }));
+  return limits.filter(({ per }) => per !== "step").map((limit) => ({ ...limit, isInherited: true }));
 }
 
 /** What `inherited` gave, from another object of the tree. */

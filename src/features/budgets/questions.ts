@@ -9,10 +9,11 @@ import type {
   FoundQuestion,
   Question
 } from "../../feature/approval-contract.ts";
+import { AWAITING_BUDGET } from "../../feature/budget-contract.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { DecisionLog } from "../approvals/decision-log.ts";
 import { trailingUserIds, type Admission } from "../../turn/admit.ts";
-import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
+import { rootOf, type TurnOutcome, type TurnView } from "../../turn/turn.ts";
 import { canonicalJson, isObject } from "../../util/json.ts";
 import { err, ok, type Result } from "../../util/result.ts";
 import { SETTLED, type RunEnd } from "../../work/kind.ts";
@@ -33,8 +34,6 @@ const RETRY = { baseMs: 1_000, maxMs: 60_000 };
 export const MAX_QUESTIONS = 100;
 /** How long a decision that is sent again gets its first answer. */
 const SETTLED_KEPT_MS = 24 * 3_600_000;
-/** The outcome of a turn that waits. */
-export const AWAITING = "awaiting_budget";
 
 interface StoredQuestion {
   readonly state: "parked" | "approved" | "rejected";
@@ -43,6 +42,8 @@ interface StoredQuestion {
   readonly messageId: string;
   readonly inputMessageIds: readonly string[];
   readonly channel: string | null;
+  /** The turn is a run for a parent, which waits for its end. */
+  readonly isRun?: boolean;
   /** As the turn that goes on has them: it is the same turn to its budgets. */
   readonly limits: readonly KeptLimit[];
   readonly account: string;
@@ -97,6 +98,7 @@ export class BudgetQuestions implements ApprovalSource {
       dueAt: clock.now() + QUESTION_MS,
       payload: {
         ...{ state: "parked", turnId, requestId, messageId, inputMessageIds, channel, limits, account, summary },
+        isRun: rootOf(turn).trigger === "agent-tool",
         asked,
         granted: null,
         decidedBy: null
@@ -106,12 +108,35 @@ export class BudgetQuestions implements ApprovalSource {
     return summary;
   }
 
+  /** A process may have died between the end of a turn and the word about it. */
+  ready(): void {
+    for (const { key, payload } of this.work.items({ states: OPEN })) {
+      if (payload.state === "parked" && this.#hasEndedOtherwise(payload)) this.work.cancel(key);
+    }
+    this.work.ready();
+  }
+
+  /** As far as it is known. */
+  #hasEndedOtherwise({ requestId }: StoredQuestion): boolean {
+    const outcome = this.#init.services.turns.outcomeOf(requestId);
+    return outcome !== undefined && outcome.reason !== AWAITING_BUDGET;
+  }
+
   /** What was granted while the turn was ending goes on now; a turn that ended otherwise has no question any more. */
   turnSettled({ turnId }: TurnView, { reason }: TurnOutcome): void {
     for (const { key, payload } of this.#ofTurn(turnId)) {
-      if (payload.state === "parked" && reason !== AWAITING) this.work.cancel(key);
+      if (payload.state === "parked" && reason !== AWAITING_BUDGET) this.work.cancel(key);
       else if (payload.state !== "parked") this.work.schedule(key, this.#init.services.clock.now());
     }
+  }
+
+  /** What a turn waits for; undefined: for nothing, or not any more. */
+  waitingFor(turnId: string): string | undefined {
+    return this.#ofTurn(turnId).find(({ payload }) => payload.state !== "rejected")?.payload.summary;
+  }
+
+  drop(turnId: string): void {
+    for (const { key } of this.#ofTurn(turnId)) this.work.cancel(key);
   }
 
   cleared(): void {
@@ -187,7 +212,8 @@ export class BudgetQuestions implements ApprovalSource {
   async #run(key: string, question: StoredQuestion): Promise<RunEnd<StoredQuestion>> {
     const { services, book } = this.#init;
     if (question.state === "parked") {
-      return { ...SETTLED, also: () => this.#decisions.addExpired(questionOf(key, question, null)) };
+      const also = () => this.#decisions.addExpired(questionOf(key, question, null));
+      return { ...SETTLED, also, afterwards: () => this.#notGranted(question) };
     }
     const { turnId, granted, account, decidedBy: by } = question;
     if (question.state === "approved" && granted) {
@@ -195,23 +221,30 @@ export class BudgetQuestions implements ApprovalSource {
     }
     // Its end looks again.
     if (services.turns.isTurnOpen(turnId)) return { end: "postponed", until: services.clock.now() + RETRY.maxMs };
-    const goesOn = question.state === "approved" && services.turns.outcomeOf(question.requestId)?.reason === AWAITING;
-    return { ...SETTLED, also: () => goesOn && this.#goOn(question) };
+    // A question outlives the records of its turn. That of a turn which ended otherwise is cancelled while they are there.
+    const goesOn = question.state === "approved" && !this.#hasEndedOtherwise(question);
+    if (!goesOn) return { ...SETTLED, afterwards: () => this.#notGranted(question) };
+    return { ...SETTLED, also: () => this.#goOn(question) };
+  }
+
+  #notGranted({ turnId, isRun }: StoredQuestion): void {
+    if (isRun) this.#init.services.features.role("ownRuns")?.notGranted(turnId);
   }
 
   /** Part of the transaction that ends the question. */
   #goOn(question: StoredQuestion): void {
     const { services, keepLimits } = this.#init;
-    const { turnId } = services.turns.admit(this.#continuation(question));
+    const { turnId, requestId } = services.turns.admit(this.#continuation(question));
     keepLimits(turnId, question.limits);
+    if (question.isRun) services.features.role("ownRuns")?.goesOn(question.turnId, { turnId, requestId });
   }
 
   /** The answer goes on where it stopped; in a conversation that went on meanwhile, at its end. */
-  #continuation({ messageId, inputMessageIds, channel }: StoredQuestion): Admission {
+  #continuation({ messageId, inputMessageIds, channel, isRun }: StoredQuestion): Admission {
     const { transcript, turns, ids } = this.#init.services;
     const shared = {
       requestId: ids.next(),
-      trigger: "auto-continuation",
+      trigger: isRun ? "agent-tool" : "auto-continuation",
       input: [],
       body: turns.body,
       clientTools: turns.clientTools,
