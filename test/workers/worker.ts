@@ -11,6 +11,7 @@ export { Extended, ExtendedChild } from "./extended.ts";
 export { HostBridgeLoopback } from "../../src/features/extensions/index.ts";
 export { Librarian } from "./librarian.ts";
 export { Captain, Sailor } from "./crew.ts";
+export { Hand, Purser } from "./purser.ts";
 export { Releaser } from "./releaser.ts";
 export { Talker } from "./talker.ts";
 export { Triage, Triager } from "./triager.ts";

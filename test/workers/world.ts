@@ -15,6 +15,7 @@ import type { Programmer } from "./coder.ts";
 import type { Captain } from "./crew.ts";
 import type { Harbour } from "./harbour.ts";
 import type { Extended } from "./extended.ts";
+import type { Purser } from "./purser.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
 import type { Triager, TriageParams } from "./triager.ts";
@@ -29,6 +30,7 @@ export interface TestEnv {
   Harbour: DurableObjectNamespace<Harbour>;
   Programmer: DurableObjectNamespace<Programmer>;
   Extended: DurableObjectNamespace<Extended>;
+  Purser: DurableObjectNamespace<Purser>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;
