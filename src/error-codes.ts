@@ -43,6 +43,8 @@ export type ThinkErrorCode =
   | "branch-in-use"
   | "bridge-no-question"
   | "bridge-unknown-answer"
+  | "browser-failed"
+  | "browser-setup"
   | "budget-account-unreachable"
   | "budget-amount-invalid"
   | "budget-asked"

@@ -20,6 +20,7 @@ export interface Breach {
  */
 const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   "features/actions": ["features/approvals"],
+  "features/browser": ["features/web", "features/execute!"],
   "features/budgets": ["features/approvals"],
   // The facets of its state may have been written by the packages that everthink replaces.
   "features/chat-sdk": ["features/schedules", "takeover"],

@@ -3,6 +3,7 @@
 import { actions, type ActionMembers } from "../features/actions/capability.ts";
 import { childRuns, type ChildRunMembers } from "../features/agent-tools/capability.ts";
 import { approvals, type ApprovalMembers } from "../features/approvals/capability.ts";
+import { browser, type BrowserMembers } from "../features/browser/capability.ts";
 import { budgets, type BudgetMembers } from "../features/budgets/capability.ts";
 import { channels, messengerAccess, messengers, type ChannelMembers } from "../features/channels/capability.ts";
 import { plainClients, type PlainChatMembers } from "../features/clients/capability.ts";
@@ -34,6 +35,7 @@ export const THINK_CAPABILITIES = [
   actions,
   workspace,
   web,
+  browser,
   mcpTools,
   extensions,
   toolDiscovery,
@@ -58,6 +60,7 @@ export interface ThinkMembers
     ActionMembers,
     WorkspaceMembers,
     WebMembers,
+    BrowserMembers,
     McpTurnMembers,
     ExtensionMembers,
     ToolDiscoveryMembers,

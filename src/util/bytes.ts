@@ -61,7 +61,7 @@ export async function readBytes(
   return joinBytes(chunks, sizeBytes);
 }
 
-function joinBytes(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array<ArrayBuffer> {
+export function joinBytes(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(sizeBytes);
   let at = 0;
   for (const chunk of chunks) {

@@ -94,24 +94,36 @@ export async function requestGuarded(
   }
 }
 
-interface Hop {
+export interface Hop {
   readonly url: URL;
+  /** What led to it; see `refusalOf`. */
   readonly from: URL;
   readonly method: string;
 }
 
-async function assertAllowed({ url, from, method }: Hop, rules: RequestRules): Promise<void> {
+async function assertAllowed(hop: Hop, rules: RequestRules): Promise<void> {
+  const refusal = await hopRefusal(hop, rules);
+  if (refusal !== undefined) throw rules.refused(hop.url, refusal);
+}
+
+/** `refusalOf` with what the caller refuses, and with what the name stands for: for requests that another program makes. */
+export async function hopRefusal(
+  { url, from, method }: Hop,
+  rules: Pick<RequestRules, "opens" | "refuses" | "resolve">
+): Promise<string | undefined> {
   const refusal = refusalOf(url, from, rules) ?? (await rules.refuses?.(url, method));
-  if (refusal !== undefined) throw rules.refused(url, refusal);
   // What is inside was opened, whatever it stands for.
-  if (rules.resolve === undefined || !isName(url) || insideOf(url) !== undefined) return;
+  if (refusal !== undefined || rules.resolve === undefined || !isName(url) || insideOf(url) !== undefined)
+    return refusal;
   const addresses = await rules.resolve(url.hostname).catch(() => []);
-  if (addresses.length === 0) throw rules.refused(url, "its name stands for no address");
+  if (addresses.length === 0) return "its name stands for no address";
   for (const address of addresses) {
     const resolved = URL.parse(`${url.protocol}//${address.includes(":") ? `[${address}]` : address}/`);
-    const refused = resolved === null ? "its name stands for no address" : refusalOf(resolved, from, rules);
-    if (refused !== undefined) throw rules.refused(url, `its name stands for ${address}: ${refused}`);
+    if (resolved === null) return "its name stands for no address";
+    const refused = refusalOf(resolved, from, rules);
+    if (refused !== undefined) return `its name stands for ${address}: ${refused}`;
   }
+  return undefined;
 }
 
 function isName({ hostname }: URL): boolean {

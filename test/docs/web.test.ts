@@ -1,6 +1,17 @@
 // The examples of docs/web.md do what the page says. Nothing leaves this machine: `fetch` is a function of the test.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createScript, createTestHost, reply, scriptedModel, text, toolCall, type Script } from "everthink/testing";
+import {
+  createScript,
+  createTestHost,
+  createTestLoader,
+  reply,
+  scriptedModel,
+  text,
+  toolCall,
+  type Script
+} from "everthink/testing";
+import { Shopper } from "./examples/browser.ts";
+import { Reader } from "./examples/browser-code.ts";
 import { Librarian } from "./examples/web-options.ts";
 import { Clerk } from "./examples/web-search.ts";
 import { Researcher } from "./examples/web.ts";
@@ -96,4 +107,31 @@ test("the clerk searches a catalogue of its own", async () => {
   expect(asked.map(({ url }) => url)).toEqual(["https://catalogue/search?q=pot%20%26%20lid&limit=2"]);
   expect(promptOf(script.calls[1])).toContain("https://shop.example/pot");
   expect(toolNames(script.calls[0])).not.toContain("fetch_url");
+});
+
+test("a class with a browser has its tools, and a browser that has no binding is the failure of a call", async () => {
+  class ScriptedShopper extends Shopper {
+    override getModel(): never {
+      return scriptedModel(script) as never;
+    }
+  }
+  script = createScript([reply(toolCall("browser_open", { url: "https://example.com/" })), reply(text("no"))]);
+  const host = createTestHost({ agents: { ScriptedShopper } });
+  await (await host.get(ScriptedShopper, "a")).saveMessages([user("go")]);
+  const names = ["open", "read", "click", "type", "screenshot", "send"].map((name) => `browser_${name}`);
+  expect(toolNames(script.calls[0])).toEqual(expect.arrayContaining(names));
+  expect(promptOf(script.calls[1])).toContain("The browser has no binding.");
+});
+
+test("with tools: false only code has the browser", async () => {
+  class ScriptedReader extends Reader {
+    override getModel(): never {
+      return scriptedModel(script) as never;
+    }
+  }
+  script = createScript([reply(text("ok"))]);
+  const host = createTestHost({ agents: { ScriptedReader }, env: { LOADER: createTestLoader() } });
+  await (await host.get(ScriptedReader, "a")).saveMessages([user("go")]);
+  expect(toolNames(script.calls[0]).filter((name) => name.startsWith("browser_"))).toEqual([]);
+  expect(JSON.stringify(script.calls[0]?.tools)).toContain("browser.send");
 });

@@ -7,6 +7,7 @@ import { AGENT_CAPABILITIES } from "../../src/agent-class/capabilities.ts";
 import type { AgentMembers } from "../../src/agent-class/members.ts";
 import type { Capability, NamesOf } from "../../src/feature/capability.ts";
 import type { Feature } from "../../src/feature/feature.ts";
+import { cdpBrowser } from "../../src/features/browser/index.ts";
 import { Think, Workspace } from "../../src/index.ts";
 import { createTestHost } from "../../src/testing/index.ts";
 import { THINK_CAPABILITIES, type ThinkMembers } from "../../src/think/capabilities.ts";
@@ -77,6 +78,7 @@ class Settings extends Defaults {
   override chatStreamStallTimeoutMs = 1;
   override chatStreamStallIncludesTools = true;
   override maxTurnTokens = 1;
+  override browser: Think["browser"] = cdpBrowser();
   override webFetch = true;
   override webSearch: Think["webSearch"] = () => [];
   override maxAnswerBytes = 1;

@@ -3,15 +3,13 @@ import type { ToolSet } from "ai";
 import type { Feature, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { callsWithOldMedia } from "../../model/tool-media.ts";
-import type { WorkspaceFeature } from "../workspace/feature.ts";
-import type { WorkspaceMembers } from "../workspace/capability.ts";
 import type { WebMembers } from "./capability.ts";
 import { webErrors } from "./errors.ts";
 import { PageFetcher } from "./fetch-page.ts";
 import { fetchTool } from "./fetch-tool.ts";
 import { fetchSettings, type WebFetchOptions } from "./options.ts";
 import { PageCache } from "./page-cache.ts";
-import type { PageFiles } from "./page-files.ts";
+import { filesOfTurn } from "./page-files.ts";
 import { searchTool } from "./search-tool.ts";
 import { WEB_PROMPT } from "./untrusted.ts";
 
@@ -52,7 +50,13 @@ export class WebFeature implements Feature {
     const fetcher = new PageFetcher(settings, { clock, fetch: currentFetch });
     const cache = new PageCache(settings.cacheMs, clock);
     const tools = {
-      [FETCH_URL]: fetchTool({ settings, fetcher, cache, files: this.#files, showsMedia: this.#showsMedia })
+      [FETCH_URL]: fetchTool({
+        settings,
+        fetcher,
+        cache,
+        files: filesOfTurn(this.#services),
+        showsMedia: this.#showsMedia
+      })
     };
     this.#fetchUrl = { setting, tools };
     return tools;
@@ -74,14 +78,6 @@ export class WebFeature implements Feature {
   readonly #showsMedia = (toolCallId: string) => {
     this.#oldCalls ??= callsWithOldMedia(this.#services.turns.transcript());
     return !this.#oldCalls.has(toolCallId);
-  };
-
-  /** The files of the turn, where the model can read them. */
-  readonly #files: PageFiles = () => {
-    const { features, agent } = this.#services;
-    // Only the workspace has a feature of this name, and its members.
-    const workspace = features.named("workspace") as WorkspaceFeature | undefined;
-    return workspace && (agent as WorkspaceMembers).workspaceTools ? workspace.ops : undefined;
   };
 }
 

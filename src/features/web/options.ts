@@ -67,7 +67,7 @@ const FORMATS: readonly unknown[] = ["markdown", "text", "raw"];
 export function fetchSettings(given: true | WebFetchOptions): FetchSettings {
   const options: WebFetchOptions = given === true ? {} : given;
   const { allow, deny = [], headers = {}, as = "markdown", robots = false, resolve } = options;
-  for (const entry of [...(allow ?? []), ...deny]) assertEntry(entry);
+  checkEntries([...(allow ?? []), ...deny], "webFetch");
   if (typeof headers === "object") assertNoCredentials(headers);
   if (!FORMATS.includes(as)) throw unusable("as", 'It is "markdown", "text" or "raw".');
   return {
@@ -92,13 +92,16 @@ function wholeNumber(name: string, given: number, { from, to }: { from: number; 
 
 const HOST_ENTRY = /^(?:\*|(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)$/i;
 
-function assertEntry(entry: string): void {
-  const isPrefix = /^https?:\/\//i.test(entry) && URL.canParse(entry);
-  const { username = "", password = "", search = "", hash = "" } = isPrefix ? new URL(entry) : {};
-  const isPlain = username + password + search + hash === "";
-  if (isPrefix ? isPlain : HOST_ENTRY.test(entry)) return;
-  const hint = "An entry is a host (example.com), *.example.com, *, or an address (https://example.com/docs).";
-  throw webErrors.WebSetupError(`webFetch: "${entry.slice(0, 100)}" is no entry of allow or deny.`, hint);
+/** Of `allow` and `deny`. `setting` is the name of the setting, for the error. Throws WebSetupError. */
+export function checkEntries(entries: readonly string[], setting: string): void {
+  for (const entry of entries) {
+    const isPrefix = /^https?:\/\//i.test(entry) && URL.canParse(entry);
+    const { username = "", password = "", search = "", hash = "" } = isPrefix ? new URL(entry) : {};
+    const isPlain = username + password + search + hash === "";
+    if (isPrefix ? isPlain : HOST_ENTRY.test(entry)) continue;
+    const hint = "An entry is a host (example.com), *.example.com, *, or an address (https://example.com/docs).";
+    throw webErrors.WebSetupError(`${setting}: "${entry.slice(0, 100)}" is no entry of allow or deny.`, hint);
+  }
 }
 
 /** Names that say that the value is one. A record of headers goes to every address that a model thinks of. */

@@ -1,7 +1,10 @@
 // Where what the web sent is kept: a file of the workspace for each address, so that the model can read on, and a call that is
 // made again writes the same file.
+import type { ChatServices } from "../../feature/services.ts";
 import { encodeText } from "../../util/bytes.ts";
 import { sha256Hex } from "../../util/hex.ts";
+import type { WorkspaceMembers } from "../workspace/capability.ts";
+import type { WorkspaceFeature } from "../workspace/feature.ts";
 import type { WorkspaceLike } from "../workspace/workspace-like.ts";
 
 /** Below it is nothing but what the web sent. The class or the model deletes it; the workspace bounds it. */
@@ -20,6 +23,15 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 /** The files of the turn, or undefined where the model has none. */
 export type PageFiles = () => WorkspaceLike | undefined;
+
+/** The files of an agent's turns. */
+export function filesOfTurn({ features, agent }: ChatServices): PageFiles {
+  return () => {
+    // Only the workspace has a feature of this name, and its members.
+    const workspace = features.named("workspace") as WorkspaceFeature | undefined;
+    return workspace && (agent as WorkspaceMembers).workspaceTools ? workspace.ops : undefined;
+  };
+}
 
 /** The path of the file, which depends on the address alone; undefined where there are no files. */
 export async function saveText(files: PageFiles, url: URL, text: string): Promise<string | undefined> {
