@@ -39,6 +39,7 @@ const FIELDS = [
   "mediaEviction",
   "maxTurnTokens",
   "maxAnswerBytes",
+  "maxUnstoredTextMs",
   "hydrationByteBudget",
   "actionLedgerPendingRetryLeaseMs",
   "actionLedgerRetention",

@@ -198,9 +198,8 @@ const DELTA = '"delta":';
 export function linesOf(chunks: readonly string[]): string {
   let around = "";
   const lines = chunks.map((chunk) => {
-    const isAlike = around !== "" && chunk.startsWith(`${around}"`);
-    if (isAlike) return chunk.slice(around.length, -1);
-    around = aroundOf(chunk);
+    if (isFramedBy(around, chunk)) return chunk.slice(around.length, -1);
+    around = frameOf(chunk);
     return chunk;
   });
   return lines.join("\n");
@@ -210,13 +209,18 @@ export function chunksIn(text: string): string[] {
   let around = "";
   return text.split("\n").map((line) => {
     if (line.startsWith('"') && around !== "") return `${around}${line}}`;
-    around = aroundOf(line);
+    around = frameOf(line);
     return line;
   });
 }
 
 /** What comes before the text of a delta, and so of those after it that are alike; "" for other chunks. */
-function aroundOf(chunk: string): string {
+export function frameOf(chunk: string): string {
   const at = chunk.indexOf(DELTA);
   return at < 0 ? "" : chunk.slice(0, at + DELTA.length);
+}
+
+/** The chunk is stored as its text alone, after one with this frame. */
+export function isFramedBy(frame: string, chunk: string): boolean {
+  return frame !== "" && chunk.startsWith(frame) && chunk[frame.length] === '"';
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createTables, MemorySql, openTestJournal } from "./memory-sql.test-support.ts";
 import { admitted, delta, started, T1 } from "./record-samples.test-support.ts";
 import type { ContentSegment } from "./records.ts";
-import { SEGMENT_LIMITS, SegmentPacker, type SegmentLimits } from "./segments.ts";
+import { segmentLimits, SEGMENT_LIMITS, SegmentPacker, type SegmentLimits } from "./segments.ts";
 
 function packer(limits: Partial<SegmentLimits> = {}, firstChunk = 0): SegmentPacker {
   return new SegmentPacker({ turnId: T1, attempt: 1, firstChunk, limits });
@@ -72,10 +72,20 @@ describe("flushing", () => {
   });
 
   it("happens before a segment would exceed its size", () => {
-    const packing = packer({ maxBytes: 100 });
+    const packing = packer({ maxBytes: 60 });
     const chunk = delta("x".repeat(10));
     expect(packing.push(chunk, 0)).toEqual([]);
     expect(packing.push(chunk, 0)).toMatchObject([{ firstChunk: 0, chunks: [chunk] }]);
+  });
+
+  it("counts what is stored of a chunk: of one like the one before, the text alone", () => {
+    const packing = packer({ maxBytes: 100 });
+    const chunk = delta("x".repeat(10));
+    // The first costs its frame, the others twelve bytes and a line break each.
+    const first = chunk.length + 1;
+    const fitting = 1 + Math.floor((100 - first) / 13);
+    for (let count = 0; count < fitting; count += 1) expect(packing.push(chunk, 0)).toEqual([]);
+    expect(packing.push(chunk, 0)).toMatchObject([{ chunks: Array.from({ length: fitting }, () => chunk) }]);
   });
 
   it("a chunk above the size is a segment of its own, between its neighbours", () => {
@@ -124,11 +134,19 @@ it("whatever the sizes, paces and demands, every chunk comes out once, in order,
   );
 });
 
-it("whatever the sizes and paces, never more than 0.5 s or 16 KiB of what was pushed is unflushed", () => {
-  const step = fc.record({ length: fc.integer({ min: 1, max: 40_000 }), waitMs: fc.integer({ min: 0, max: 900 }) });
+// [what the class says, what it gets, how late the owner may come]
+it.each([
+  [500, 500, 100],
+  [100, 100, 20],
+  [0, 100, 20],
+  [2_000, 2_000, 400],
+  [Infinity, 5_000, 1_000],
+  [Number.NaN, 500, 100]
+])("maxUnstoredTextMs %d: never more than %d ms or 4 KiB of text is unflushed", (said, promiseMs, lateMs) => {
+  const step = fc.record({ length: fc.integer({ min: 1, max: 10_000 }), waitMs: fc.integer({ min: 0, max: 900 }) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const packing = packer();
+      const packing = packer(segmentLimits(said));
       const pushed: string[] = [];
       let now = 0;
       let written = 0;
@@ -138,19 +156,18 @@ it("whatever the sizes and paces, never more than 0.5 s or 16 KiB of what was pu
         return segments.length > 0;
       };
       for (const { length, waitMs } of steps) {
-        // The owner comes 100 ms late at most.
         const due = packing.dueAt;
-        if (due !== null && due + 100 <= now + waitMs) {
-          expect(due + 100 - (oldest ?? 0)).toBeLessThanOrEqual(500);
-          write(packing.flushDue(due + 100));
+        if (due !== null && due + lateMs <= now + waitMs) {
+          expect(due + lateMs - (oldest ?? 0)).toBeLessThanOrEqual(promiseMs);
+          write(packing.flushDue(due + lateMs));
           oldest = null;
         }
         now += waitMs;
-        pushed.push(delta("x".repeat(length)));
-        const hasWritten = write(packing.push(pushed.at(-1) ?? "", now));
+        pushed.push("x".repeat(length));
+        const hasWritten = write(packing.push(delta(pushed.at(-1) ?? ""), now));
         const unwritten = pushed.slice(written);
         if (hasWritten || oldest === null) oldest = unwritten.length > 0 ? now : null;
-        expect(unwritten.join("").length).toBeLessThanOrEqual(16 * 1024);
+        expect(unwritten.join("").length).toBeLessThanOrEqual(4 * 1024);
       }
     })
   );

@@ -2,17 +2,20 @@
 // nothing; the caller appends what it returns and asks again at `dueAt`. Numbers are given when a chunk is pushed,
 // strictly one after another, and survive packing.
 //
-// What decides between cost and loss: a crash loses at most what is unflushed, and clients have seen it. The promise to
-// users is half a second or 16 KiB. The delay is a little shorter, because a timer may fire late in a busy process; the
-// first one is much shorter, so that the beginning of an answer is kept.
+// What decides between cost and loss: a crash loses at most what is unflushed, and clients have seen it. A flush costs a page
+// of the file and a sync of the disk whatever it holds, so the bytes to the disk grow with the number of flushes and not with
+// the text. The delay is shorter than what users are promised, because a timer may fire late in a busy process; the first
+// one is much shorter, so that the beginning of an answer is kept. Size is what the table stores: most chunks are a few
+// words of text in a frame of fifty bytes that is stored once.
 import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
+import { frameOf, isFramedBy } from "./codec.ts";
 import { journalErrors } from "./errors.ts";
 import type { ContentSegment } from "./records.ts";
 
 export interface SegmentLimits {
-  /** A segment is flushed before it would exceed this. A larger chunk is a segment of its own. */
+  /** A segment is flushed before what is stored of it would exceed this. A larger chunk is a segment of its own. */
   maxBytes: number;
   /** How long the first text of a stream may be lost to a crash. */
   firstDelayMs: number;
@@ -20,11 +23,25 @@ export interface SegmentLimits {
   nextDelayMs: number;
 }
 
+/** What users are promised, unless the class says otherwise. */
+export const DEFAULT_MAX_UNSTORED_TEXT_MS = 500;
+const SHORTEST_PROMISE_MS = 100;
+const LONGEST_PROMISE_MS = 5_000;
+/** Of the promise: the rest is for a timer that fires late. */
+const SHARE_TO_WAIT = 0.8;
+
 export const SEGMENT_LIMITS: SegmentLimits = {
-  maxBytes: 16 * 1024,
+  maxBytes: 4 * 1024,
   firstDelayMs: 25,
-  nextDelayMs: 400
+  nextDelayMs: DEFAULT_MAX_UNSTORED_TEXT_MS * SHARE_TO_WAIT
 };
+
+/** The limits that keep a class's promise: no text is unstored for longer than this. */
+export function segmentLimits(maxUnstoredTextMs: number): SegmentLimits {
+  const asked = Number.isNaN(maxUnstoredTextMs) ? DEFAULT_MAX_UNSTORED_TEXT_MS : maxUnstoredTextMs;
+  const promise = Math.min(LONGEST_PROMISE_MS, Math.max(SHORTEST_PROMISE_MS, asked));
+  return { ...SEGMENT_LIMITS, nextDelayMs: promise * SHARE_TO_WAIT };
+}
 
 export class SegmentPacker {
   readonly #turnId: TurnId;
@@ -33,6 +50,8 @@ export class SegmentPacker {
   #pending: string[] = [];
   #pendingBytes = 0;
   #pendingSince = 0;
+  /** Of the chunk before, and of those that are stored without it. */
+  #frame = "";
   #firstPending: number;
   #delayMs: number;
 
@@ -58,9 +77,13 @@ export class SegmentPacker {
   /** Takes one chunk, as the JSON text of an object. Returns what is full or due, to be appended in this order. */
   push(chunk: string, now: number): ContentSegment[] {
     const line = singleLine(chunk);
-    const sizeBytes = byteLength(line);
+    let sizeBytes = this.#storedBytes(line);
     const ready: ContentSegment[] = [];
-    if (this.#pendingBytes + sizeBytes > this.#limits.maxBytes) ready.push(...this.flush(now));
+    if (this.#pending.length > 0 && this.#pendingBytes + sizeBytes > this.#limits.maxBytes) {
+      ready.push(...this.flush(now));
+      // The first of a segment is stored whole.
+      sizeBytes = this.#storedBytes(line);
+    }
     if (this.#pending.length === 0) this.#pendingSince = now;
     this.#pending.push(line);
     // With the line break that will follow it.
@@ -90,7 +113,14 @@ export class SegmentPacker {
     this.#firstPending = this.nextChunk;
     this.#pending = [];
     this.#pendingBytes = 0;
+    this.#frame = "";
     return [segment];
+  }
+
+  #storedBytes(line: string): number {
+    if (isFramedBy(this.#frame, line)) return byteLength(line) - this.#frame.length - 1;
+    this.#frame = frameOf(line);
+    return byteLength(line);
   }
 }
 

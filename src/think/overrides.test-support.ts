@@ -25,6 +25,7 @@ export function overridesOf(changes: Partial<Overrides> = {}): Overrides {
     chatStreamStallIncludesTools: undefined,
     maxTurnTokens: Infinity,
     maxAnswerBytes: Infinity,
+    maxUnstoredTextMs: 500,
     getModel: (): LanguageModel => scriptedModel([reply(text("hello"))]),
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),

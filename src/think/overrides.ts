@@ -24,6 +24,7 @@ export type Overrides = Pick<
   | "maxAnswerBytes"
   | "maxSteps"
   | "maxTurnTokens"
+  | "maxUnstoredTextMs"
   | "mediaEviction"
   | "messageConcurrency"
   | "onChatError"

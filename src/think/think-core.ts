@@ -21,6 +21,7 @@ import type { Session } from "../session/session.ts";
 import { interruptedPart } from "../session/open-calls.ts";
 
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
+import { DEFAULT_MAX_UNSTORED_TEXT_MS } from "../journal/segments.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type { ActionAuthorizationDecision } from "../feature/approval-contract.ts";
 import { listBranches, selectBranch } from "./branches.ts";
@@ -199,6 +200,14 @@ export abstract class ThinkCore<
    * maxAnswerBytes = 200_000;
    */
   maxAnswerBytes: number = DEFAULT_MAX_ANSWER_BYTES;
+
+  /**
+   * How long text that clients show may be unstored, in ms, from 100 to 5,000: a crash takes back no more. Of a slow stream,
+   * 100 writes 12 rows a second in place of 2.5, and three times the bytes.
+   * @example
+   * maxUnstoredTextMs = 100;
+   */
+  maxUnstoredTextMs: number = DEFAULT_MAX_UNSTORED_TEXT_MS;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);

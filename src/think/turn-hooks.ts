@@ -191,6 +191,10 @@ export class UserTurnHooks implements TurnHooks {
     return this.#host.overrides.maxAnswerBytes;
   }
 
+  get maxUnstoredTextMs(): number {
+    return this.#host.overrides.maxUnstoredTextMs;
+  }
+
   get recovery(): RecoveryPolicy {
     return this.#host.recoveryHooks.policy;
   }

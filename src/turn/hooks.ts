@@ -155,6 +155,8 @@ export interface TurnHooks {
 
   /** How many bytes of text and tool inputs an answer may have. Read for each attempt. */
   readonly maxAnswerBytes: number;
+  /** How long text that clients have shown may be unstored. Read for each attempt. */
+  readonly maxUnstoredTextMs?: number;
   /** Read anew for each decision. */
   readonly recovery: RecoveryPolicy;
   /** Asked before an interrupted turn is tried again. A throw ends the attempt. */

@@ -194,6 +194,7 @@ function openStream({ init }: TurnStore, turn: Turn, { base, earlier, partial }:
     resolves: earlier,
     join: joinOf(base, partial),
     size: new AnswerSize(init.hooks.maxAnswerBytes, partial?.answerBytes),
+    maxUnstoredTextMs: init.hooks.maxUnstoredTextMs,
     clock: init.clock,
     append: (records) => void init.journal.writer.append(records)
   });

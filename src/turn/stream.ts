@@ -2,7 +2,7 @@
 // are folded into the answer. What is shown early is text; an outcome of a tool is durable before it is shown.
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
-import { SegmentPacker } from "../journal/segments.ts";
+import { DEFAULT_MAX_UNSTORED_TEXT_MS, SegmentPacker, segmentLimits } from "../journal/segments.ts";
 import type { ContentSegment, ModelCalled, StepFinished } from "../journal/records.ts";
 import { closeOpenParts, foldChunk, foldedMessage, isToolPart, type MessageFold } from "../model/index.ts";
 import { byteLength, cutToBytes } from "../util/bytes.ts";
@@ -23,6 +23,8 @@ export interface StreamInit {
   readonly resolves: UIMessage | undefined;
   /** Joins the model's chunks to what was streamed before. */
   readonly join: Join;
+  /** How long shown text may be unstored. Default: half a second. */
+  readonly maxUnstoredTextMs?: number;
   /** What the answer has so far, and may have. */
   readonly size: AnswerSize;
   readonly clock: Clock;
@@ -62,7 +64,8 @@ export class TurnStream {
     this.#init = init;
     this.#fold = init.fold;
     this.runs = new Set(approvedCalls(init.extends ?? init.resolves).map(({ toolCallId }) => toolCallId));
-    this.#packer = new SegmentPacker({ turnId: init.turnId, attempt: init.attempt, firstChunk: init.firstChunk });
+    const { turnId, attempt, firstChunk, maxUnstoredTextMs = DEFAULT_MAX_UNSTORED_TEXT_MS } = init;
+    this.#packer = new SegmentPacker({ turnId, attempt, firstChunk, limits: segmentLimits(maxUnstoredTextMs) });
   }
 
   /** The answer so far. */

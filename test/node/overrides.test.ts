@@ -82,6 +82,7 @@ class Settings extends Defaults {
   override webFetch = true;
   override webSearch: Think["webSearch"] = () => [];
   override maxAnswerBytes = 1;
+  override maxUnstoredTextMs = 100;
   override deliverEmail: Think["deliverEmail"] = async () => {};
   override mcpFetch: Think["mcpFetch"] = async () => new Response();
   override maxConcurrentAgentTools = 1;

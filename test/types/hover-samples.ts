@@ -33,6 +33,7 @@ export class Sample extends Think<{ ANTHROPIC_API_KEY: string }> {
   override chatStreamStallIncludesTools = true;
   override maxTurnTokens = 200_000;
   override maxAnswerBytes = 200_000;
+  override maxUnstoredTextMs = 100;
   override getModel() {
     return createAnthropic({ apiKey: this.env.ANTHROPIC_API_KEY })("claude-sonnet-4-5");
   }

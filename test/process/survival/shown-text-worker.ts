@@ -6,6 +6,7 @@ import { questionOf, streamingModel, type Prompt } from "../fixtures/streaming-m
 
 interface Env {
   Narrator: DurableObjectNamespace<Narrator>;
+  Dictation: DurableObjectNamespace<Dictation>;
 }
 
 /** Characters of a piece and the time between two, by the name of the pace. */
@@ -19,6 +20,11 @@ export class Narrator extends Think<Env> {
   override getModel() {
     return streamingModel(story);
   }
+}
+
+/** Of its text a crash may take back a tenth of a second. */
+export class Dictation extends Narrator {
+  override maxUnstoredTextMs = 100;
 }
 
 async function* story(prompt: Prompt): AsyncGenerator<string, void> {
