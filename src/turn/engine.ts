@@ -10,6 +10,7 @@ import { admittedRecord, ofQuestion, type Admission, type TurnTicket } from "./a
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
 import { turnErrors } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
+import { shownTranscript } from "./shown-transcript.ts";
 import { replayOf, type Replay } from "./replay.ts";
 import { awaitedRetry, recoveringSince, type AwaitedRetry } from "./retry-policy.ts";
 import { TurnRunner } from "./runner.ts";
@@ -453,16 +454,7 @@ export class TurnEngine {
 
   /** The active branch as clients show it, accepted messages not yet placed last. */
   transcript(): UIMessage[] {
-    const { transcript } = this.#store.init;
-    // A submission is not part of the conversation before its time has come.
-    const queue = this.#store.queue.flatMap((open) => this.#store.find(open) ?? []);
-    const waiting = queue.filter(({ fold, admitted }) => fold.attempt === 0 && admitted.trigger !== "submission");
-    // Stored by `admit` as the messages they are.
-    const unplaced = waiting.flatMap(({ admitted }) => admitted.input as readonly unknown[] as UIMessage[]);
-    // An id that is stored, or waits already, stays where it is: placing it again changes nothing.
-    const shown = new Set(transcript.storedOf(unplaced.map(({ id }) => id)));
-    const added = unplaced.filter(({ id }) => !shown.has(id) && shown.add(id));
-    return [...transcript.path(), ...added];
+    return shownTranscript(this.#store);
   }
 
   /** The tools the client last described, and the custom fields of its last request. */
