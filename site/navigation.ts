@@ -78,6 +78,8 @@ export const SECTIONS: readonly Section[] = [
         "add",
         "doctor",
         "deploy",
+        "logs",
+        "upgrade",
         "user",
         "docs",
         "chat",

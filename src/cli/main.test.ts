@@ -240,12 +240,17 @@ describe("progress", () => {
 
   test("another program's end and what it wrote are known; one that is not there ends with no code", async () => {
     const { context } = io();
-    const script = "console.error('broken'); process.exitCode = 3";
+    const script = "console.log('half'); console.error('broken'); process.exitCode = 3";
     expect(await runProgram([process.execPath, "-e", script], folder, context)).toEqual({
       code: 3,
+      output: "half\n",
       errors: "broken\n"
     });
-    expect(await runProgram(["no-such-program-anywhere"], folder, context)).toEqual({ code: null, errors: "" });
+    expect(await runProgram(["no-such-program-anywhere"], folder, context)).toEqual({
+      code: null,
+      output: "",
+      errors: ""
+    });
   });
 
   test("a signal stops it", async () => {

@@ -14,8 +14,8 @@ const index = readFileSync(join(repository, "docs", "cli.md"), "utf8");
 
 /** What needs a server is compared where one runs: chat, state, approve and chaos in test/package/starters.test.ts. */
 const ELSEWHERE: readonly string[] = ["chat", "state", "approve", "chaos"];
-/** They run until they are stopped, need objects of another package, print versions of packages, or ask Cloudflare. */
-const NOT_COMPARED: readonly string[] = ["dev", "serve", "studio", "migrate", "doctor", "deploy"];
+/** They run until they are stopped, need objects of another package, print versions of packages, or ask Cloudflare or npm. */
+const NOT_COMPARED: readonly string[] = ["dev", "serve", "studio", "migrate", "doctor", "deploy", "logs", "upgrade"];
 
 const scratch = mkdtempSync(join(tmpdir(), "everthink-pages-"));
 const starter = join(scratch, "starter");

@@ -1,14 +1,13 @@
 // `everthink deploy`: checks, the build, Wrangler, and where the app is then. What a check finds stops it before anything is
 // uploaded.
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { readVariables, VARIABLES_FILE } from "../../framework/project/declared-variables.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
 import { findingsOf } from "../doctor/findings.ts";
 import { readFacts } from "../doctor/read-facts.ts";
 import { rootOf } from "../load-project.ts";
+import { wranglerProgram } from "../wrangler.ts";
 import { describeFinding } from "./doctor.ts";
 import { viteProgram } from "./dev.ts";
 
@@ -64,11 +63,6 @@ async function uploadSecrets(step: Step, parsed: ParsedArguments, context: CliCo
 
 function isSecret([name, value]: readonly [string, string]): boolean {
   return value !== "" && !LOCAL_ONLY.test(name);
-}
-
-function wranglerProgram(root: string): string[] {
-  const local = join(root, "node_modules", ".bin", "wrangler");
-  return existsSync(local) ? [local] : ["wrangler"];
 }
 
 interface Step {

@@ -1,11 +1,13 @@
 // `everthink dev`: the project's development server, which is Vite.
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { filledText, wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { makePrivateFolder } from "../../framework/serve/data-lock.ts";
+import { DEV_LOG, levelOf, LogFile } from "../logs/log-file.ts";
 import { requireProject, rootOf, routePrefixOf, viteConfigOf } from "../load-project.ts";
 
 const HIGHEST_PORT = 65_535;
@@ -34,12 +36,28 @@ export async function runDev(parsed: ParsedArguments, context: CliContext): Prom
     return runDevTerminal({ root, routePrefix: routePrefixOf(parsed, root), program, terminal, context });
   }
   const [file = "", ...args] = program;
-  const child = spawn(file, args, { cwd: root, stdio: "inherit" });
+  // Vite takes its keys from a terminal, and then nothing can be between it and that.
+  const isPassed = terminal === undefined;
+  const child = spawn(file, args, { cwd: root, stdio: isPassed ? ["inherit", "pipe", "pipe"] : "inherit" });
+  if (isPassed) passOutput(child, new LogFile(join(root, DEV_LOG), context.note), context);
   const stop = () => void child.kill("SIGTERM");
   context.signal.addEventListener("abort", stop, { once: true });
   context.hurry.addEventListener("abort", () => void child.kill("SIGKILL"), { once: true });
   const [code] = (await once(child, "close")) as [number | null];
   return context.signal.aborted ? 0 : (code ?? 1);
+}
+
+/** To whom it was printed before, and into the log. */
+function passOutput({ stdout, stderr }: ChildProcess, log: LogFile, { print, note }: CliContext): void {
+  const [output, errors] = [stdout, stderr].map((input) => input && createInterface({ input }));
+  output?.on("line", (line) => {
+    log.write(line, levelOf(line, "stdout"));
+    print(line);
+  });
+  errors?.on("line", (line) => {
+    log.write(line, levelOf(line, "stderr"));
+    note(line);
+  });
 }
 
 export function viteProgram(root: string): string {

@@ -1,11 +1,12 @@
 // `everthink serve`: what was typed to one plain value, then serving until a signal.
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Log } from "../../framework/serve/log.ts";
 import { serve, type ServeArguments } from "../../framework/serve/serve.ts";
 import { LOOPBACK_HOSTS } from "../../framework/serve/workerd-config.ts";
 import { isLoopback } from "../../util/loopback.ts";
 import type { CliContext } from "../cli-context.ts";
+import { levelOf, LogFile, SERVE_LOG } from "../logs/log-file.ts";
 import { filledText, usageError, wholeNumber, type ParsedArguments } from "../command-line.ts";
 
 const BUILDS_FOLDER = "dist";
@@ -20,14 +21,31 @@ export async function runServe(parsed: ParsedArguments, context: CliContext): Pr
     const { requireProject } = await import("../load-project.ts");
     requireProject(cwd);
   }
-  await serve(serveArguments(parsed), {
+  const given = serveArguments(parsed);
+  let file: LogFile | undefined;
+  const keep = (text: string, stream: "stdout" | "stderr") => {
+    // The folder is made by the server, once it knows that it may have it.
+    if (existsSync(resolve(cwd, given.data))) file ??= new LogFile(resolve(cwd, given.data, SERVE_LOG), context.note);
+    file?.write(text.replace(/\n$/, "").replace(/^\S+Z /, ""), levelOf(text, stream));
+  };
+  await serve(given, {
     workingFolder: cwd,
     variables: environment,
     frontWorker: place.frontWorker,
     studioFolder: place.studioFolder,
     log: new Log({
-      output: { write: context.stream },
-      errors: { write: (text) => context.note(text.replace(/\n$/, "")) },
+      output: {
+        write: (text) => {
+          keep(text, "stdout");
+          context.stream(text);
+        }
+      },
+      errors: {
+        write: (text) => {
+          keep(text, "stderr");
+          context.note(text.replace(/\n$/, ""));
+        }
+      },
       now: () => new Date(),
       withTime: environment["JOURNAL_STREAM"] === undefined
     }),

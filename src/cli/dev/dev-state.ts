@@ -1,4 +1,5 @@
 // What the terminal view of `everthink dev` knows, and how a piece of news changes it. Pure.
+import { LOG_LEVELS, type LogLevel } from "../logs/log-file.ts";
 import type { TurnSummary, TurnTimeline } from "../../features/inspection/index.ts";
 
 /** A turn as the view shows it. */
@@ -32,9 +33,6 @@ export interface DevState {
   readonly turns: ReadonlyMap<string, DevTurn>;
   readonly level: LogLevel;
 }
-
-export const LOG_LEVELS = ["info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const FIRST_STATE: DevState = {
   ...{ origin: undefined, studio: undefined, agents: 0, turns: new Map(), level: "info" }
@@ -102,12 +100,6 @@ export function withLogLine(state: DevState, line: string, now: number): DevStat
 
 export function openTurns({ turns }: DevState): DevTurn[] {
   return [...turns.values()].filter((turn) => !isEnded(turn)).toSorted((one, other) => one.startedAt - other.startedAt);
-}
-
-/** How loud a line of the server is. Vite, Wrangler and workerd have no common form: their words say it. */
-export function levelOf(line: string, stream: "stdout" | "stderr"): LogLevel {
-  if (/\b(?:[Ee]rror|ERROR|[Ff]ailed|uncaught)\b|✘/.test(line)) return "error";
-  return stream === "stderr" || /\b(?:warn|warning|WARN)\b|▲/i.test(line) ? "warn" : "info";
 }
 
 export function isShown(line: LogLevel, wanted: LogLevel): boolean {

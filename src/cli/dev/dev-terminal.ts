@@ -1,4 +1,5 @@
 // `everthink dev` at a terminal: the log above, and below it the address, the turns that run and the keys.
+import { join } from "node:path";
 import { createThinkProject } from "../../framework/project/project.ts";
 import { runningDevServer } from "../../framework/project/dev-server-record.ts";
 import { DevStudio, openInBrowser } from "../../framework/studio/dev-studio.ts";
@@ -14,7 +15,8 @@ import { columnsOf, TerminalScreen } from "../terminal/screen.ts";
 import type { Key } from "../terminal/line-editor.ts";
 import { endedLine, helpLines, liveLines, KEYS, type DevKey, type DevLook } from "./dev-lines.ts";
 import { DevProcess } from "./dev-process.ts";
-import { FIRST_STATE, isShown, levelOf, nextLevel, withLogLine, withTurns, type DevState } from "./dev-state.ts";
+import { FIRST_STATE, isShown, nextLevel, withLogLine, withTurns, type DevState } from "./dev-state.ts";
+import { DEV_LOG, levelOf, LogFile } from "../logs/log-file.ts";
 import { TurnWatch } from "./turn-watch.ts";
 
 export interface DevTerminalInit {
@@ -46,6 +48,7 @@ class DevTerminal {
   readonly #studio: DevStudio;
   readonly #process: DevProcess;
   readonly #watch: TurnWatch;
+  readonly #log: LogFile;
   readonly #ended = Promise.withResolvers<number>();
   /** Undefined while the user talks to an agent. */
   #screen: TerminalScreen | undefined;
@@ -59,6 +62,7 @@ class DevTerminal {
   constructor(init: DevTerminalInit) {
     this.#init = init;
     const { root, program, context } = init;
+    this.#log = new LogFile(join(root, DEV_LOG), (text) => this.#print(text));
     this.#studio = new DevStudio(root);
     this.#process = new DevProcess({
       ...{ root, program },
@@ -103,14 +107,22 @@ class DevTerminal {
       this.#isAsking = false;
       const { state, ended } = withTurns(this.#state, found);
       this.#state = state;
-      for (const turn of ended) this.#print(endedLine(turn, this.#look()));
+      for (const turn of ended) {
+        this.#print(endedLine(turn, this.#look()));
+        this.#log.write(
+          endedLine(turn, { ...this.#look(), width: Infinity }),
+          turn.status === "failed" ? "error" : "info"
+        );
+      }
     }
     this.#draw();
   }
 
   #logged(line: string, stream: "stdout" | "stderr"): void {
     this.#state = withLogLine(this.#state, line, Date.now());
-    if (isShown(levelOf(line, stream), this.#state.level)) this.#print(withoutMoves(line));
+    const level = levelOf(line, stream);
+    this.#log.write(line, level);
+    if (isShown(level, this.#state.level)) this.#print(withoutMoves(line));
   }
 
   /** Read again at most every few seconds: a round is too often to look at every file. */

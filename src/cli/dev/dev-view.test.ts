@@ -7,7 +7,6 @@ import { endedLine, liveLines } from "./dev-lines.ts";
 import {
   FIRST_STATE,
   isShown,
-  levelOf,
   nextLevel,
   openTurns,
   turnOf,
@@ -15,6 +14,7 @@ import {
   withTurns,
   type DevState
 } from "./dev-state.ts";
+import { levelOf } from "../logs/log-file.ts";
 
 const NOW = 1_000_000;
 const look = { width: 100, paint: paintFor(false), now: NOW };

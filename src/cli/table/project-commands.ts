@@ -237,6 +237,55 @@ const deploy: CommandDefinition = {
   load: async () => (await import("../commands/deploy.ts")).runDeploy
 };
 
+const logs: CommandDefinition = {
+  name: "logs",
+  summary: "prints or follows what the project's server printed, or a deployed Worker",
+  description: [
+    "Prints the last lines of the log that everthink dev or everthink serve writes, of the one that wrote last, and follows it. " +
+      "With --deployed it is what the Worker on Cloudflare prints from now on, through wrangler tail."
+  ],
+  examples: ["logs", "logs --follow --level error", "logs --agent ada --lines 20", "logs --deployed --env staging"],
+  options: {
+    follow: { short: "f", text: "goes on with what is printed from now on, until Ctrl-C" },
+    lines: { value: "n", text: "100; of what fits, the last so many" },
+    level: { value: "name", text: "info; or warn, error: these and what is louder" },
+    agent: { value: "name", text: "lines that have this word: an agent or an instance" },
+    turn: { value: "id", text: "lines that have this word: the request of a turn" },
+    deployed: { text: "of the deployed Worker; needs a login of wrangler" },
+    env: { value: "name", text: "an environment of the Wrangler file, for --deployed" },
+    data: { value: "folder", text: "of everthink serve: .data" },
+    json: { text: "a line each: { time, level, text }" },
+    root: PROJECT_OPTIONS.root
+  },
+  passesFlagsTo: "wrangler tail",
+  exitCodes: { 0: "printed, or it was stopped", 1: "there is no log, or wrangler failed" },
+  isServer: true,
+  load: async () => (await import("../commands/logs.ts")).runLogs
+};
+
+const upgrade: CommandDefinition = {
+  name: "upgrade",
+  summary: "installs the newest version of everthink, and says what changes",
+  description: [
+    "Finds the newest version that does not break what the project uses, prints what its changelog and docs/upgrading.md say of the " +
+      "versions in between, writes it into package.json, and runs npm install. With uncommitted changes it stops first."
+  ],
+  examples: ["upgrade --dry-run", "upgrade", "upgrade --latest"],
+  options: {
+    latest: { text: "the newest version of all, also one that may break something" },
+    to: { value: "version", text: "this one" },
+    "dry-run": { text: "says what would change, and changes nothing" },
+    force: { text: "also with changes that are not committed, or outside of Git" },
+    json: { text: "{ installed, target, beyond, changes, isWritten }" },
+    root: PROJECT_OPTIONS.root
+  },
+  exitCodes: {
+    0: "installed, listed, or there is nothing newer",
+    1: "npm cannot be asked or failed, or there are uncommitted changes"
+  },
+  load: async () => (await import("../commands/upgrade.ts")).runUpgrade
+};
+
 const user: CommandDefinition = {
   name: "user",
   summary: "lets a person log in to an app with createLogin()",
@@ -318,6 +367,8 @@ export const PROJECT_COMMANDS: readonly CommandDefinition[] = [
   add,
   doctor,
   deploy,
+  logs,
+  upgrade,
   user,
   SKILLS_BUILD,
   docs,
