@@ -39,7 +39,7 @@ import type { SubmissionInput } from "./turn-input.ts";
 import type { Receipt } from "../turn/receipts.ts";
 import type { ChatServices } from "./services.ts";
 import type { ResultReader } from "./read-result.ts";
-import type { ToolDiscoveryRole } from "./tool-discovery.ts";
+import type { SkillTools, ToolDiscoveryRole } from "./tool-discovery.ts";
 import type { ToolLayerName } from "./tool-layers.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 
@@ -160,6 +160,8 @@ export interface Roles {
   readonly channelPolicy: (channel: string) => ChannelPolicy | undefined;
   /** Which tools of a turn the model is offered, and how it finds the others. */
   readonly toolDiscovery: ToolDiscoveryRole;
+  /** The skills of a turn that name tools. Asked after the features' parts of the turn. */
+  readonly skillTools: () => readonly SkillTools[];
   /** Turns whose answer has a shape of its own. */
   readonly finalAnswers: FinalAnswerRole;
   /** What it sees of running turns, each time after the class's hook of that name. */

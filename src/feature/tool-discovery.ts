@@ -31,6 +31,13 @@ export function groupOfTool(tool: unknown, layer: ToolLayerName | undefined): To
   return { kind, name: typeof named === "string" ? named : kind };
 }
 
+/** A skill with the tools that its instructions are for. */
+export interface SkillTools {
+  readonly name: string;
+  /** As the model calls them. */
+  readonly tools: readonly string[];
+}
+
 export interface ToolDiscoveryRole {
   /** Which tools of an attempt are deferred. Undefined: all are offered. A throw fails the turn. */
   defer(turn: DiscoveryTurn): MaybePromise<DeferredTools | undefined>;

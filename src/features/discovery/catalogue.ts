@@ -1,6 +1,6 @@
 // The section of the prompt that says which tools can be found: one line per group, with words of the names of its tools. It
 // says nothing of what was found, so it stays the same from turn to turn. Pure.
-import type { ToolGroup } from "../../feature/tool-discovery.ts";
+import type { SkillTools, ToolGroup } from "../../feature/tool-discovery.ts";
 
 export interface CatalogueTool {
   /** As its server or extension calls it, as far as that is known. */
@@ -78,8 +78,14 @@ function wordsIn(name: string): string[] {
     .filter((word) => word.length > 2 && word.length <= 20);
 }
 
+export interface Catalogue {
+  readonly groups: readonly CatalogueGroup[];
+  /** Those whose tools are deferred. */
+  readonly skills: readonly SkillTools[];
+}
+
 /** `searchName`: what the tool is called that finds them. */
-export function cataloguePrompt(groups: readonly CatalogueGroup[], searchName: string): string {
+export function cataloguePrompt({ groups, skills }: Catalogue, searchName: string): string {
   const shown = groups.slice(0, MAX_GROUPS);
   const left = groups.slice(MAX_GROUPS);
   const lines = shown.map((group) => {
@@ -87,6 +93,9 @@ export function cataloguePrompt(groups: readonly CatalogueGroup[], searchName: s
     return `- ${titleOf(group)}: ${group.tools}${topics}`;
   });
   if (left.length > 0) lines.push(`- ${left.length} more: ${left.reduce((sum, { tools }) => sum + tools, 0)}`);
+  for (const { name, tools } of skills.slice(0, MAX_GROUPS)) {
+    lines.push(`- skill "${shownName(name)}": ${tools.length} of them, described once it is activated`);
+  }
   return [
     `You have more tools than are described to you. Find them with ${searchName}, by what you want to do; what it finds you can call from your next step on.`,
     "Search before you say that you cannot do something. Where they come from, and how many there are:",
@@ -97,6 +106,9 @@ export function cataloguePrompt(groups: readonly CatalogueGroup[], searchName: s
 export function titleOf({ kind, name }: ToolGroup): string {
   if (kind === "tools") return "this agent";
   if (kind === "actions") return "actions of this agent";
-  const shown = name.replaceAll(/\s+/g, " ").slice(0, MAX_NAME_CHARS);
-  return kind === "server" ? `MCP server "${shown}"` : `extension "${shown}"`;
+  return kind === "server" ? `MCP server "${shownName(name)}"` : `extension "${shownName(name)}"`;
+}
+
+function shownName(name: string): string {
+  return name.replaceAll(/\s+/g, " ").slice(0, MAX_NAME_CHARS);
 }

@@ -7,7 +7,7 @@ import { jsonOf } from "../../turn/tool-calls.ts";
 import type { TurnView } from "../../turn/turn.ts";
 import type { CallOwner, Feature, Roles } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import { groupOfTool, type DeferredTools, type DiscoveryTurn } from "../../feature/tool-discovery.ts";
+import { groupOfTool, type DeferredTools, type DiscoveryTurn, type SkillTools } from "../../feature/tool-discovery.ts";
 import { installedSdk } from "../../model/index.ts";
 import type { ToolDiscoveryMembers } from "./capability.ts";
 import { cataloguePrompt, groupsOf } from "./catalogue.ts";
@@ -78,11 +78,19 @@ export class ToolDiscoveryFeature implements Feature {
       deferred,
       all: tools,
       groups,
-      promptText: cataloguePrompt(groups, searchName),
+      promptText: cataloguePrompt({ groups, skills: this.#skillsOf(deferred) }, searchName),
       used: foldUses(NO_TOOLS, usesIn(history)),
       maxActive: maxActiveOf(setting),
       searchName,
       index: () => this.#indexOf(deferred)
+    });
+  }
+
+  #skillsOf(deferred: Deferrable): SkillTools[] {
+    const skills = this.#services.features.role("skillTools")?.() ?? [];
+    return skills.flatMap(({ name, tools }) => {
+      const own = tools.filter((one) => deferred.has(one));
+      return own.length === 0 ? [] : [{ name, tools: own }];
     });
   }
 

@@ -54,12 +54,20 @@ export function usesIn(messages: readonly Message[]): ToolUse[] {
 
 /** A search that has not ended has found nothing. */
 export function usesOfCall({ toolName, output }: ReadCall): ToolUse[] {
-  if (!isSearchName(toolName)) return [{ kind: "called", name: toolName }];
+  if (!isSearchName(toolName)) return [{ kind: "called", name: toolName }, ...usesOfSkill(output)];
   const tools = isObject(output) && Array.isArray(output["tools"]) ? output["tools"] : [];
   const names = tools.flatMap((tool: unknown) =>
     isObject(tool) && typeof tool["name"] === "string" ? tool["name"] : []
   );
   return [{ kind: "found", names }];
+}
+
+/** Instructions of a skill begin with the tools that they are for: with them these are found. */
+const SKILL = /^<skill_content [^\n]*>\n<skill_tools>([\w -]*)<\/skill_tools>\n/;
+
+function usesOfSkill(output: unknown): ToolUse[] {
+  const names = typeof output === "string" ? SKILL.exec(output)?.[1] : undefined;
+  return names === undefined ? [] : [{ kind: "found", names: names.split(" ") }];
 }
 
 export function foldUses(before: UsedTools, uses: Iterable<ToolUse>): UsedTools {

@@ -1,7 +1,7 @@
 // The text of a skill for the model: the instructions, and which files there are. Pure.
 import { sliceText } from "../../util/truncate-value.ts";
 import { isResourcePath, SKILL_FILE } from "./resource.ts";
-import type { SkillContent } from "./skill.ts";
+import { namedTools, type SkillContent } from "./skill.ts";
 
 /** The most characters of instructions; the rest is read as the resource SKILL.md. */
 export const MAX_BODY_CHARS = 40_000;
@@ -11,8 +11,10 @@ const MAX_LISTED_RESOURCES = 200;
 export function printSkill(skill: SkillContent, maxBodyChars: number = MAX_BODY_CHARS): string {
   const { name, version } = skill;
   const resources = printResources(skill);
+  const tools = namedTools(skill);
   return [
     `<skill_content ${printAttributes({ name, version })}>`,
+    ...(tools.length === 0 ? [] : [`<skill_tools>${tools.join(" ")}</skill_tools>`]),
     printBody(skill, maxBodyChars),
     ...(resources === "" ? [] : ["", resources]),
     "</skill_content>"
@@ -21,7 +23,10 @@ export function printSkill(skill: SkillContent, maxBodyChars: number = MAX_BODY_
 
 function printBody({ name, body }: SkillContent, maxChars: number): string {
   // The instructions are Markdown and stay as they are; only the end of the element could be mistaken.
-  const text = body.trim().replaceAll(/<\/(?=skill_content|skill_resources)/gi, "&lt;/");
+  const text = body
+    .trim()
+    .replaceAll(/<\/(?=skill_content|skill_resources)/gi, "&lt;/")
+    .replaceAll(/<(?=\/?skill_tools)/gi, "&lt;");
   if (text.length <= maxChars) return text;
   const shown = sliceText(text, maxChars);
   return `${shown}\n[Cut after ${maxChars} of ${text.length} characters. Read the rest with read_skill_resource: ${name}/${SKILL_FILE}]`;

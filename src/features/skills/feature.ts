@@ -11,8 +11,10 @@ import { ACTIVATE_SKILL, READ_SKILL_RESOURCE, RUN_SKILL_SCRIPT } from "./tools.t
 import type { TurnView } from "../../turn/turn.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
-import type { CallOwner, Feature, TurnPart } from "../../feature/feature.ts";
+import type { CallOwner, Feature, Roles, TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import type { SkillTools } from "../../feature/tool-discovery.ts";
+import { namedTools, type SkillDescriptor } from "./skill.ts";
 import type { SkillsMembers } from "./capability.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
@@ -32,6 +34,7 @@ export class SkillsFeature implements Feature {
       return isKept ? `${ACTIVATE_SKILL} ${input["name"]}` : undefined;
     }
   };
+  readonly roles: Partial<Roles> = { skillTools: () => this.#registry?.skills.flatMap(toolsOf) ?? [] };
   readonly #activations: Activations;
   readonly #services: ChatServices;
   readonly #agent: SkillsMembers;
@@ -115,4 +118,9 @@ export class SkillsFeature implements Feature {
     const header = store.rows.header(messageId);
     return header !== undefined && (store.isLinear || store.locate(header).isOnPath);
   }
+}
+
+function toolsOf(skill: SkillDescriptor): SkillTools[] {
+  const tools = namedTools(skill);
+  return tools.length === 0 ? [] : [{ name: skill.name, tools }];
 }

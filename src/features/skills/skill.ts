@@ -16,6 +16,16 @@ export interface SkillDescriptor {
   readonly version?: string;
 }
 
+/** The tools that `allowed-tools` names, without what it says about their input, such as `bash(git:*)`. */
+export function namedTools({ allowedTools = "" }: SkillDescriptor): string[] {
+  const names = allowedTools.replaceAll(/\([^)]*\)/g, " ").split(/[\s,]+/);
+  return [...new Set(names.filter((name) => TOOL_NAME.test(name)))].slice(0, MAX_NAMED_TOOLS);
+}
+
+/** What every provider accepts as the name of a tool. */
+const TOOL_NAME = /^[\w-]{1,64}$/;
+const MAX_NAMED_TOOLS = 32;
+
 export type SkillResourceKind = "reference" | "script" | "asset" | "file";
 
 export interface SkillResourceDescriptor {
