@@ -36,6 +36,8 @@ export interface TurnEnd {
   readonly requestId: string;
   readonly outcome: Outcome | "unknown";
   readonly error?: string;
+  /** A steer took over, and this request's turn answers: of what `send` resolves with, the last one, whose outcome it is. */
+  readonly answeredBy?: string;
 }
 
 export interface ChatState {
@@ -284,7 +286,7 @@ export function withRequest(
 }
 
 function end(state: ChatState, frame: EndFrame): ChatState {
-  const { requestId, outcome, error } = frame;
+  const { requestId, outcome, error, answeredBy } = frame;
   const stream = state.streams[requestId];
   const { [requestId]: _ended, ...streams } = state.streams;
   const request = state.requests.find(({ id }) => id === requestId);
@@ -298,7 +300,12 @@ function end(state: ChatState, frame: EndFrame): ChatState {
   };
   if (!isOver) return next;
   const known = state.ends.find((one) => one.requestId === requestId);
-  const ended: TurnEnd = { requestId, outcome: outcome ?? "unknown", ...(error !== undefined && { error }) };
+  const ended: TurnEnd = {
+    requestId,
+    outcome: outcome ?? "unknown",
+    ...(error !== undefined && { error }),
+    ...(answeredBy !== undefined && { answeredBy })
+  };
   // Said once; a replay that was asked for says it again, with less to say.
   if (known && (outcome === undefined || known.outcome === outcome)) return next;
   return { ...next, ends: remember(state.ends, ended), ...(error !== undefined && { error }) };

@@ -91,6 +91,7 @@ export class ClientConversation {
     const refused = this.#refusalIn(frame);
     if (refused) this.#refused(refused);
     else this.#joining.receive(frame);
+    if (frame.type === "none") this.#resolveMissed();
   }
 
   /** Resolves when the turn has ended, however it did. */
@@ -275,9 +276,31 @@ export class ClientConversation {
   }
 
   #resolveWaiting(): void {
+    // In the order in which they came: the end of a turn that took over is behind that of the one before it.
     for (const end of this.#state.ends) {
-      this.#waiting.get(end.requestId)?.(end);
+      const resolve = this.#waiting.get(end.requestId);
+      if (!resolve) continue;
       this.#waiting.delete(end.requestId);
+      if (end.answeredBy === undefined) resolve(end);
+      else this.#waitOn(end, end.answeredBy, resolve);
+    }
+  }
+
+  /** The caller is given the end of the chain, under the id of its own request. */
+  #waitOn({ requestId }: TurnEnd, answeredBy: string, resolve: (end: TurnEnd) => void): void {
+    const others = this.#waiting.get(answeredBy);
+    this.#waiting.set(answeredBy, (end) => {
+      others?.(end);
+      resolve({ ...end, requestId, answeredBy: end.answeredBy ?? end.requestId });
+    });
+  }
+
+  /** Nothing runs or waits: turns that took over while this client was away are over. */
+  #resolveMissed(): void {
+    for (const [requestId, resolve] of this.#waiting) {
+      if (this.#state.requests.some(({ id }) => id === requestId)) continue;
+      this.#waiting.delete(requestId);
+      resolve({ requestId, outcome: "unknown" });
     }
   }
 }

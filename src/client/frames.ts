@@ -25,6 +25,8 @@ export interface EndFrame {
   /** `recovering`: this attempt is over, the turn is not. Undefined: over, and the outcome is no longer stored. */
   readonly outcome: Outcome | "recovering" | undefined;
   readonly error: string | undefined;
+  /** The request whose turn took over: it answers what this one asked. */
+  readonly answeredBy?: string | undefined;
 }
 
 /** A frame about the conversation. */
@@ -198,7 +200,8 @@ function readResponse(frame: Fields): ConversationFrame | undefined {
   if (done === true || error === true) {
     // An older server says "error" in the frame only.
     const known = OUTCOMES.has(outcome) ? (outcome as EndFrame["outcome"]) : error === true ? "error" : undefined;
-    return { type: "end", requestId: id, outcome: known, error: error === true ? String(body) : undefined };
+    const answeredBy = textOf(frame["answeredBy"]);
+    return { type: "end", requestId: id, outcome: known, error: error === true ? String(body) : undefined, answeredBy };
   }
   if (frame["replayComplete"] === true) return { type: "replay-complete", requestId: id };
   const parsed = typeof body === "string" && body !== "" ? parseJson(body) : undefined;

@@ -12,7 +12,7 @@ import { Passing } from "./passing.ts";
 import { announceReceipt, isWaiting, receiptOf, steersFor, waitingTurns, WITHDRAWN, type Receipt } from "./receipts.ts";
 import { announceEnding, recordEnding } from "./settle.ts";
 import type { TurnStore } from "./store.ts";
-import { Turn } from "./turn.ts";
+import { PASSED_ON, STEERED, SUPERSEDED, Turn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Steers and follow-ups that may wait in one conversation. */
 export const WAITING_LIMIT = 32;
@@ -62,6 +62,15 @@ export class Steering {
     const fold = this.#store.endedFold(id);
     const { folds } = this.#store.init.journal;
     return fold?.admission ? new Turn({ admitted: fold.admission, fold, folds }) : undefined;
+  }
+
+  /** The open turn that answers what this one was asked, which is over: it took over, or has its messages. */
+  answererOf({ turnId, steered }: TurnView, outcome: TurnOutcome): TurnView | undefined {
+    if (outcome.reason === PASSED_ON) return this.#store.started?.view();
+    const from =
+      outcome.reason === STEERED ? turnId : steered && outcome.reason === SUPERSEDED ? steered.from : undefined;
+    // Brand of an id that the engine gave.
+    return from === undefined ? undefined : lastHeir(this.#store, from as TurnId)?.view();
   }
 
   /** Replaces what a waiting message says. It keeps its id and its place. Throws NotWaitingError after it took effect. */

@@ -75,6 +75,8 @@ export interface Ended {
   readonly turn: TurnView;
   readonly outcome: TurnOutcome;
   readonly trace: TurnTrace | undefined;
+  /** The turn that answers what this one was asked. */
+  readonly answerer: TurnView | undefined;
   readonly view: ClientView;
 }
 
@@ -119,12 +121,13 @@ export class ClosingTexts {
   }
 }
 
-export function terminalOf({ turn, outcome, trace }: Omit<Ended, "view">): string {
+export function terminalOf({ turn, outcome, trace, answerer }: Omit<Ended, "view">): string {
   return chatFrames.terminal({
     requestId: turn.requestId,
     continuation: turn.continuation,
     outcome: outcome.status,
     messageIds: trace?.messageIds ?? turn.inputMessageIds,
-    errorText: outcome.status === "error" ? (outcome.error ?? "The turn failed.") : undefined
+    errorText: outcome.status === "error" ? (outcome.error ?? "The turn failed.") : undefined,
+    answeredBy: answerer?.requestId
   });
 }

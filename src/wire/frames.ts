@@ -20,6 +20,8 @@ export interface TerminalFrame extends FrameTurn {
   /** Set: the request failed, and this is what to show. Plain text: observing clients would parse JSON as a chunk. */
   readonly errorText?: string;
   readonly replay?: boolean;
+  /** The request that answers what this one asked: its turn took over at a step boundary. */
+  readonly answeredBy?: string | undefined;
 }
 
 export interface AnswerRefusedFrame {
@@ -56,7 +58,7 @@ export const chatFrames = {
       continuation: turn.continuation || undefined
     }),
 
-  terminal: ({ errorText, replay, messageIds, outcome, ...turn }: TerminalFrame) =>
+  terminal: ({ errorText, replay, messageIds, outcome, answeredBy, ...turn }: TerminalFrame) =>
     JSON.stringify({
       type: RESPONSE,
       id: turn.requestId,
@@ -66,7 +68,8 @@ export const chatFrames = {
       replay: replay || undefined,
       continuation: turn.continuation || undefined,
       messageIds: messageIds?.length ? messageIds : undefined,
-      outcome
+      outcome,
+      answeredBy
     }),
 
   /** `connect`: sent because of a connect, so it may be older than what the client wrote while offline. */

@@ -206,7 +206,8 @@ export class ChatProtocol implements TurnListener {
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
-    const ended = { turn, outcome, trace: this.#traces.take(turn.turnId) };
+    const answerer = this.#init.turns.steering.answererOf(turn, outcome);
+    const ended = { turn, outcome, trace: this.#traces.take(turn.turnId), answerer };
     if (hasStreamed(ended)) this.#closeStreamed(ended);
     else this.#closeUnstreamed(ended);
     if (this.#isLast(turn)) this.#clients.payAll();

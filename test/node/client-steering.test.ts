@@ -3,8 +3,9 @@ import { tool } from "ai";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
-import { CallFailedError, type ThinkClient } from "../../src/client/index.ts";
+import { CallFailedError, type ThinkClient, type TurnEnd } from "../../src/client/index.ts";
 import {
+  createGate,
   createScript,
   createTestHost,
   reply,
@@ -18,8 +19,13 @@ import { linesOf } from "../kit/messages.ts";
 
 let script: Script;
 let held: PromiseWithResolvers<void>;
+/** Every message that comes while a turn runs is a steer. */
+let isSteering = false;
+/** The second answer waits here. */
+let slow: ReturnType<typeof createGate>;
 
 class Subject extends Think {
+  override messageConcurrency = isSteering ? ("steer" as const) : ("queue" as const);
   override getModel() {
     return scriptedModel(script);
   }
@@ -44,20 +50,23 @@ const queuedIn = (client: ThinkClient) =>
 const shownIn = (client: ThinkClient) => linesOf([...client.getSnapshot().messages]);
 
 /** Two tabs, and a turn whose tool runs. */
-async function running() {
+async function running(options: { isSteering?: boolean; isSlow?: boolean } = {}) {
   held = Promise.withResolvers();
+  isSteering = options.isSteering ?? false;
+  slow = createGate();
+  if (!options.isSlow) slow.open();
   script = createScript([
     reply(text("Looking. "), toolCall("search", {}, { id: "c1" })),
-    reply(text("In Rome.")),
+    reply(text("In "), slow.wait(), text("Rome.")),
     reply(text("And then.")),
     reply(text("More."))
   ]);
   const network = new Network(createTestHost({ agents: { Subject } }));
   const [client, other] = [network.client(), network.client()];
   await network.settle();
-  void client.send("Search in Paris.");
+  const asked = client.send("Search in Paris.");
   await network.settle();
-  return { network, client, other };
+  return { network, client, other, asked };
 }
 
 test("what waits is shown in every tab apart from the conversation, and joins it when it takes effect", async () => {
@@ -140,3 +149,49 @@ async function settled<T>(network: Network, work: Promise<T>): Promise<T> {
   await network.settle();
   return work;
 }
+
+test("send() resolves with the end of the chain", async () => {
+  const { network, client, asked } = await running();
+  let end: TurnEnd | undefined;
+  void asked.then((ended) => (end = ended));
+  const steered = client.steer("No, in Rome.");
+  await network.settle();
+  await steered;
+  expect(end).toBeUndefined();
+  held.resolve();
+  await network.settle();
+  expect(shownIn(client).at(-1)).toBe("assistant:In Rome.");
+  expect(end).toMatchObject({ outcome: "completed", answeredBy: expect.any(String) });
+  expect(end?.answeredBy).not.toBe(end?.requestId);
+});
+
+test("send() of a message that is read together with a later one resolves with the end of the turn that answers both", async () => {
+  const { network, client, other } = await running({ isSteering: true });
+  const both = [client.send("No, in Rome.")];
+  await network.settle();
+  both.push(other.send("And cheap."));
+  await network.settle();
+  held.resolve();
+  await network.settle();
+  const [first, second] = await Promise.all(both);
+  expect([first?.outcome, second?.outcome]).toEqual(["completed", "completed"]);
+  expect(first?.answeredBy).toBe(second?.requestId);
+});
+
+test("send() resolves, too, when the turn that took over ended while the client was away", async () => {
+  const { network, client, asked } = await running({ isSlow: true });
+  const steered = client.steer("No, in Rome.");
+  await network.settle();
+  await steered;
+  held.resolve();
+  await network.settle();
+  let isOver = false;
+  void asked.then(() => (isOver = true));
+  await network.cut();
+  expect(isOver).toBe(false);
+  slow.open();
+  await network.settle();
+  await network.reconnect();
+  expect(await asked).toMatchObject({ outcome: "unknown", answeredBy: expect.any(String) });
+  expect(shownIn(client).at(-1)).toBe("assistant:In Rome.");
+});

@@ -2,6 +2,7 @@
 // `cf_agent_*` protocol, without its frames: a question goes through `Submit`, an answer to a call through the engine, and
 // clients are sent what the engine reports. A client that leaves stops nothing; one that comes back is sent all of it.
 import type { UIMessage, UIMessageChunk } from "ai";
+import { addStepUsage } from "../../../journal/folds/turn-fold.ts";
 import type { StepUsage } from "../../../journal/records.ts";
 import { isToolPart, messageChunks, openingChunks, partsAfter } from "../../../model/index.ts";
 import type { AnswerOutcome } from "../../../turn/answers.ts";
@@ -59,7 +60,7 @@ export class PlainChat implements TurnListener {
     return whenDone(this.#answer(answers, reader, continues !== undefined), (refusal) => {
       if (refusal) return refusal;
       const shown = messages.find(({ id }) => id === continues);
-      return shown ? this.#continue(shown, reader) : this.#ask(request, reader);
+      return shown ? this.#continue(shown, reader, this.#ownerOf(answers) ?? shown.id) : this.#ask(request, reader);
     });
   }
 
@@ -87,8 +88,11 @@ export class PlainChat implements TurnListener {
   }
 
   /** The tokens that the reader's turn has used. */
-  usageOf({ requestId }: PlainReader): StepUsage | undefined {
-    return requestId === undefined ? undefined : this.services.turns.usageOf(requestId);
+  usageOf({ requestIds }: PlainReader): StepUsage | undefined {
+    return requestIds.reduce<StepUsage | undefined>((sum, id) => {
+      const used = this.services.turns.usageOf(id);
+      return used && sum ? addStepUsage(sum, used) : (used ?? sum);
+    }, undefined);
   }
 
   // ── What the engine reports ──
@@ -121,7 +125,12 @@ export class PlainChat implements TurnListener {
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
-    for (const reader of this.#readersOf(turn)) finish(reader, outcome);
+    const answerer = this.services.turns.steering.answererOf(turn, outcome);
+    for (const reader of this.#readersOf(turn)) {
+      // The client waits for the answer of the chain, and is sent it as more of the same message.
+      if (answerer) reader.goOn(answerer.requestId, answerer.messageId, outcome.message);
+      else finish(reader, outcome);
+    }
     // These readers, too: their turn is not open any more.
     this.#releaseForgotten();
   }
@@ -167,19 +176,26 @@ export class PlainChat implements TurnListener {
     return outcomes.every(isAtOnce) ? findRefusal(outcomes) : Promise.all(outcomes).then(findRefusal);
   }
 
-  /** Sends the rest of an answer of which the reader's client shows this much. */
-  #continue(shown: UIMessage, reader: PlainReader): PlainResult {
+  /** Finds the answer that has the call. A client shows the answers of a chain as one message, under the id of the first. */
+  #ownerOf(answers: readonly PostedAnswer[]): string | undefined {
+    const ids = new Set(answers.map(({ toolCallId }) => toolCallId));
+    const has = (part: UIMessage["parts"][number]) => isToolPart(part) && ids.has(part.toolCallId);
+    return this.services.turns.transcript().findLast(({ parts }) => parts.some(has))?.id;
+  }
+
+  /** Sends the rest of an answer, stored under `id`, of which the reader's client shows this much. */
+  #continue(shown: UIMessage, reader: PlainReader, id: string): PlainResult {
     const { turns } = this.services;
-    const stored = this.#find(shown.id);
-    const next = turns.continuationOf(shown.id);
+    const stored = this.#find(id);
+    const next = turns.continuationOf(id);
     reader.shows(shown);
     if (stored) reader.catchUp(stored);
     // Nothing goes on before the other calls are answered.
-    if (next && stored && !isHalfAnswered(stored)) this.#join(reader, { ...next, messageId: shown.id });
+    if (next && stored && !isHalfAnswered(stored)) this.#join(reader, { ...next, messageId: id });
     else {
       if (!next) {
         // Another client's answer came first, and the conversation has gone on from it.
-        if (stored) reader.chunks(partsAfter(stored, shown.parts.length));
+        if (stored && id === shown.id) reader.chunks(partsAfter(stored, shown.parts.length));
         reader.chunks(endStep(shown.id));
       }
       reader.end();

@@ -16,6 +16,8 @@ export interface PlainSink {
   fail(errorText: string): void;
 }
 
+const START_CHUNK = '{"type":"start"';
+const FINISH_CHUNK = '{"type":"finish"';
 const TOOL_CHUNK = '{"type":"tool-';
 
 /** The data part of a silence. It is transient: clients hand it to `onData` and keep nothing of it. */
@@ -27,10 +29,14 @@ export class PlainReader extends OtherClient {
   readonly #connection: object | undefined;
   /** Calls that the client shows, and whether it knows their end. */
   readonly #calls = new Map<string, boolean>();
-  #requestId: string | undefined;
+  #requestIds: readonly string[] = [];
+  /** The last chunk of a turn. It is the answer's if no other turn takes over. */
+  #finish: string | undefined;
   #messageId: string | undefined;
   /** Whether the answer has begun on the client's side: a further `start` would begin another. */
   #hasStarted = false;
+  /** The turn that it follows has begun its answer. */
+  #hasBegun = false;
   #isOver = false;
 
   /** `onCut` is called for a client that left, or was too slow, before it had everything. */
@@ -51,7 +57,12 @@ export class PlainReader extends OtherClient {
 
   /** The turn that the client is sent. */
   get requestId(): string | undefined {
-    return this.#requestId;
+    return this.#requestIds.at(-1);
+  }
+
+  /** The same, after those that it took over from. */
+  get requestIds(): readonly string[] {
+    return this.#requestIds;
   }
 
   /** The message that the client shows, and adds to. */
@@ -61,11 +72,20 @@ export class PlainReader extends OtherClient {
 
   /** Says that the client is about to ask under this id. */
   expect(requestId: string): void {
-    this.#requestId = requestId;
+    this.#requestIds = [requestId];
   }
 
   follow(requestId: string, messageId: string): void {
-    this.#requestId = requestId;
+    this.#requestIds = [requestId];
+    this.#messageId = messageId;
+  }
+
+  /** Another turn goes on in place of the one it followed, whose answer is stored as this. */
+  goOn(requestId: string, messageId: string, stored: UIMessage | undefined): void {
+    if (stored) this.catchUp(stored);
+    this.#finish = undefined;
+    this.#hasStarted ||= this.#hasBegun;
+    this.#requestIds = [...this.#requestIds, requestId];
     this.#messageId = messageId;
   }
 
@@ -79,8 +99,10 @@ export class PlainReader extends OtherClient {
   chunk(body: string): void {
     if (body.startsWith(TOOL_CHUNK)) this.#noteCall(body);
     // A client adds to the message it shows; the id of another would make it repeat what it has.
-    if (this.#hasStarted && body.startsWith('{"type":"start"')) return;
-    this.#send(body);
+    if (this.#hasStarted && body.startsWith(START_CHUNK)) return;
+    this.#hasBegun ||= body.startsWith(START_CHUNK);
+    if (body.startsWith(FINISH_CHUNK)) this.#finish = body;
+    else this.#send(body);
   }
 
   /** Sends that the model has said nothing since then: a status, which is no part of the message. */
@@ -107,6 +129,7 @@ export class PlainReader extends OtherClient {
   }
 
   end(): void {
+    if (this.#finish !== undefined) this.#send(this.#finish);
     if (this.#isOver) return;
     this.#isOver = true;
     this.#sink.end();
