@@ -3,7 +3,7 @@
 import { tool, type UIMessage } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { Think, type Receipt, type Session, type ThinkSubmissionInspection } from "../../src/index.ts";
+import { Think, type Receipt, type Session, type ThinkSubmissionInspection, type TurnResult } from "../../src/index.ts";
 import {
   createScript,
   createTestHost,
@@ -24,6 +24,8 @@ let script: Script;
 let held: PromiseWithResolvers<void>;
 let paid = 0;
 let compactions = 0;
+/** The class's hook throws before the next step. */
+let failsNext = false;
 
 class Chat extends Think {
   override contextOverflow = { reactive: true };
@@ -36,6 +38,12 @@ class Chat extends Think {
   }
   override getModel() {
     return scriptedModel(script);
+  }
+  override async beforeStep() {
+    if (!failsNext) return;
+    failsNext = false;
+    await held.promise;
+    throw new Error("a bug");
   }
   override classifyChatError(error: unknown) {
     return String(error).includes("too long") ? ("context_overflow" as const) : ("transient" as const);
@@ -62,6 +70,7 @@ type Host = TestHost<{ Chat: DurableObjectNamespace<Chat> }>;
 beforeEach(() => {
   paid = 0;
   compactions = 0;
+  failsNext = false;
   for (const name of ["error", "warn"] as const) vi.spyOn(console, name).mockImplementation(() => undefined);
 });
 
@@ -195,6 +204,23 @@ describe("a steer meets a turn that", () => {
     expect((await said(host)).slice(-2)).toEqual(["user:hurry", "assistant:Hurrying."]);
   });
 
+  test("fails: the steer is the next turn, and the caller of the first one is given the failure", async () => {
+    const { host, socket, agent } = await open(reply(text("Hurrying.")));
+    failsNext = true;
+    ask(socket, "r1");
+    await host.idle();
+    await agent.steer("hurry", { id: "s1" });
+    held.resolve();
+    await host.idle();
+    const ends = framesOf(socket).filter(({ type, done }) => type === "cf_agent_use_chat_response" && done);
+    expect(ends.map(({ id, error }) => [id, error === true])).toEqual([
+      ["r1", true],
+      ["s1", false]
+    ]);
+    expect(await receiptOf(agent, "s1")).toMatchObject({ state: "started" });
+    expect((await said(host)).slice(-2)).toEqual(["user:hurry", "assistant:Hurrying."]);
+  });
+
   test("is cleared away: what waits goes with it", async () => {
     const { host, socket, agent } = await open(reply(toolCall("search", {}, { id: "c1" })));
     ask(socket, "r1");
@@ -210,6 +236,46 @@ describe("a steer meets a turn that", () => {
 });
 
 describe("the outcome of the chain is given to", () => {
+  test("chat(): the chunks of all its turns, and one end", async () => {
+    const { host, agent } = await open(
+      reply(text("Looking. "), toolCall("search", {}, { id: "c1" })),
+      reply(text("Hurrying."))
+    );
+    const heard: string[] = [];
+    const over = agent.chat("one", {
+      onStart: () => undefined,
+      onEvent: (json: string) => {
+        const { type, delta } = JSON.parse(json) as { type: string; delta?: string };
+        if (type === "text-delta" && delta !== undefined) heard.push(delta);
+      },
+      onDone: () => void heard.push("done"),
+      onError: (error: string) => void heard.push(error)
+    });
+    await host.idle();
+    await agent.steer("hurry", { id: "s1" });
+    held.resolve();
+    await host.idle();
+    await over;
+    expect(heard.join("")).toBe("Looking. Hurrying.done");
+  });
+
+  test("saveMessages and runTurn, and to a call that is made again under their key", async () => {
+    const { host, agent } = await open(
+      reply(text("Looking. "), toolCall("search", {}, { id: "c1" })),
+      reply(text("Hurrying."))
+    );
+    const ask = () => agent.runTurn({ input: "one", idempotencyKey: "order-7" }) as Promise<TurnResult>;
+    const asked = ask();
+    await host.idle();
+    await agent.steer("hurry", { id: "s1" });
+    const again = ask();
+    held.resolve();
+    await host.idle();
+    for (const result of [await asked, await again, await ask()])
+      expect([result.status, linesOf([result.message!])]).toEqual(["completed", ["assistant:Hurrying."]]);
+    expect(script.calls).toHaveLength(2);
+  });
+
   test("a submission, which runs until the last of its turns is over, also over a restart", async () => {
     const { host, agent } = await open(
       reply(text("Looking. "), toolCall("search", {}, { id: "c1" })),

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { OUTBOX_AGE_MS } from "../../src/features/workflows/prompt-outbox.ts";
 import { everyCrash, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import { open, scene, Support, supportOf, verdict, type Host } from "./workflow-prompts-kit.ts";
-import { user } from "../kit/messages.ts";
+import { linesOf, user } from "../kit/messages.ts";
 
 // A week of retries, and a run per point at which it is killed.
 vi.setConfig({ testTimeout: 120_000 });
@@ -370,4 +370,44 @@ test("killed at any write or await of a decision, the workflow is told once", as
     inspect: (host) => [platforms.get(host)?.instance("w").output, outboxOf(host).length],
     points: "both"
   });
+});
+
+test("a steer that meets a prompt with a shape is the next turn: the workflow is given its object", async () => {
+  const looked = Promise.withResolvers<string>();
+  const { host, platform } = open([
+    reply(toolCall("look", {})),
+    reply(toolCall("think_final_answer", { severity: "high" })),
+    reply(text("Calm down."))
+  ]);
+  vi.spyOn(Support.prototype, "getTools").mockReturnValue({
+    look: tool({ inputSchema: z.object({}), execute: () => looked.promise })
+  });
+  const agent = await supportOf(host);
+  await agent.start([{ name: "classify", prompt: "a fire" }], "w");
+  await host.idle();
+  await agent.steer("it is only smoke", { id: "s1" });
+  expect(await agent.inspectReceipt("s1")).toMatchObject({ state: "accepted" });
+  looked.resolve("flames");
+  await host.idle();
+  expect(platform.instance("w")).toMatchObject({ status: "complete", output: [{ severity: "high" }] });
+  expect(await agent.inspectReceipt("s1")).toMatchObject({ state: "started" });
+  expect(linesOf((await agent.getMessages()) as UIMessage[]).slice(-2)).toEqual([
+    "user:it is only smoke",
+    "assistant:Calm down."
+  ]);
+});
+
+test("a prompt without a shape that is steered returns the answer of the turn that took over", async () => {
+  const looked = Promise.withResolvers<string>();
+  const { host, platform } = open([reply(text("Looking. "), toolCall("look", {})), reply(text("Only smoke."))]);
+  vi.spyOn(Support.prototype, "getTools").mockReturnValue({
+    look: tool({ inputSchema: z.object({}), execute: () => looked.promise })
+  });
+  const agent = await supportOf(host);
+  await agent.start([{ name: "greet", prompt: "a fire", plain: true }], "w");
+  await host.idle();
+  await agent.steer("it is only smoke", { id: "s1" });
+  looked.resolve("flames");
+  await host.idle();
+  expect(platform.instance("w").output).toEqual(["Only smoke."]);
 });
