@@ -210,8 +210,19 @@ describe.each(STARTERS)("the starter %s", (name) => {
       expect((await fetch(webhook, { method: "POST", body: "{}" })).status).toBe(401);
     }
     if (name === SHOWN) await printsWhatPagesShow(folder, url);
+    const guess = async (at: string) => {
+      const body = new URLSearchParams({ user: "guessed", password: "wrong" });
+      return (await fetch(`${at}/login`, { method: "POST", body, redirect: "manual" })).status;
+    };
+    if (name === FOLLOWED) for (let tries = 0; tries < 10; tries += 1) expect(await guess(url)).toBe(401);
     served.child.kill("SIGTERM");
     expect(await served.ended).toBe(0);
+    if (name !== FOLLOWED) return;
+    // Wrong passwords are not forgotten with the process.
+    const again = start(folder, command, ["serve", "--port", "0", ...given], variables);
+    expect(await guess(await again.url())).toBe(429);
+    again.child.kill("SIGTERM");
+    expect(await again.ended).toBe(0);
   });
 
   test("answers on the page of everthink dev", async () => {
