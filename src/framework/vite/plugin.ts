@@ -23,7 +23,7 @@ import { DevServerRecord } from "../project/dev-server-record.ts";
 import { skillsImport } from "../skills/skills-import.ts";
 import { SKILLS_MODULE } from "../skills/source-module.ts";
 import { writeTypesFile } from "../project/types-file.ts";
-import { bindStudioKey, offerStudio } from "./studio-key.ts";
+import { bindStudioKey, linkStudio, offerStudio } from "./studio-key.ts";
 import { holdBack, isConfigMerged, markDeveloped } from "./worker-config-hook.ts";
 
 export interface ThinkPluginOptions extends Omit<
@@ -101,8 +101,10 @@ class ThinkPlugin {
         this.#watch(server);
         new DevServerRecord(server.config.root).follow(server);
         const studio = this.#studio;
-        if (studio !== false)
-          bindStudioKey(server, { canWrite: studio === "write", manifest: () => this.#read().manifest });
+        if (studio === false) return;
+        const offered = { canWrite: studio === "write", manifest: () => this.#read().manifest };
+        bindStudioKey(server, offered);
+        linkStudio(server, offered);
       },
       resolveId: (id) => {
         const name = VIRTUAL.exec(id)?.[1];

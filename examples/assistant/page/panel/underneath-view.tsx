@@ -33,6 +33,13 @@ export function UnderneathView({ chat }: PanelViewProps) {
         <input type="checkbox" checked={showsUsage} onChange={(event) => chooseUsage(event.target.checked)} />
         Show what each answer took
       </label>
+      {import.meta.env.DEV && (
+        <p className="panel-choice">
+          <a href="/__think/studio" target="_blank" rel="noreferrer">
+            Look inside with Studio
+          </a>
+        </p>
+      )}
       <BackgroundSection background={chat.background} />
       <JournalSection journal={journal} />
       <TimelineSection notes={notes.notes} />
