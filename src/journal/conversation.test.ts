@@ -219,3 +219,33 @@ test("a continuation that an earlier build left alone in its field is still ther
   sql.run("UPDATE cf_conversations SET armed_continuation = ?", JSON.stringify(armed));
   expect(stored().armedContinuations).toEqual([armed]);
 });
+
+describe("a number of the row that is garbage after a death", () => {
+  test.each(["generation", "next_message", "cleared_sequence", "journal_floor"])(
+    "(%s) is reported, and the conversation goes on",
+    (column) => {
+      for (const garbage of ['{"broken', "", new Uint8Array([0, 255]), -7]) {
+        conversation.transaction((row) => {
+          row.generation += 1;
+          row.nextMessage += 1;
+        });
+        sql.run(`UPDATE cf_conversations SET ${column} = ?`, garbage);
+        const bad: string[] = [];
+        const read = new Conversation(sql, conversation.id, ({ table, key }) => void bad.push(`${table} ${key}`));
+        const { generation, nextMessage, clearedSequence, journalFloor } = read.row;
+        expect([generation, nextMessage, clearedSequence, journalFloor].every(Number.isSafeInteger)).toBe(true);
+        expect(read.isDamaged).toBe(true);
+        expect(bad).toEqual([`cf_conversations ${conversation.id}.${column}`]);
+      }
+    }
+  );
+
+  test("(leaf) is reported, and read as none", () => {
+    conversation.transaction((row) => void (row.leaf = "a"));
+    sql.run("UPDATE cf_conversations SET leaf = ?", new Uint8Array([0, 255]));
+    const bad: string[] = [];
+    const read = new Conversation(sql, conversation.id, ({ key }) => void bad.push(key));
+    expect(read.row.leaf).toBeNull();
+    expect(bad).toEqual([`${conversation.id}.leaf`]);
+  });
+});

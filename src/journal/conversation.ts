@@ -7,6 +7,7 @@ import { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { TransactionEnd } from "../host/transactions.ts";
+import { isCount } from "../util/counts.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { OpenTurnRows } from "./open-turn-rows.ts";
 
@@ -223,11 +224,11 @@ export class Conversation {
     const stored = this.#table.one<StoredRow>("SELECT * FROM cf_conversations WHERE id = ?", this.id);
     if (!stored) return EMPTY;
     return {
-      generation: stored.generation,
-      leaf: stored.leaf,
-      nextMessage: stored.next_message,
-      clearedSequence: stored.cleared_sequence,
-      journalFloor: stored.journal_floor,
+      generation: this.#count("generation", stored.generation),
+      leaf: this.#leaf(stored.leaf),
+      nextMessage: this.#count("next_message", stored.next_message, () => this.#nextMessage()),
+      clearedSequence: this.#count("cleared_sequence", stored.cleared_sequence),
+      journalFloor: this.#count("journal_floor", stored.journal_floor),
       openTurns: [...this.#list<OpenTurn>("open_turns", stored.open_turns), ...this.#waiting()],
       respondingTurns: this.#list<string>("responding_turns", stored.responding_turns),
       failedTurn: this.#parsed<FailedTurn>("failed_turn", stored.failed_turn),
@@ -235,6 +236,33 @@ export class Conversation {
       body: this.#parsed<Json>("body", stored.body),
       armedContinuations: this.#armed(stored.armed_continuation)
     };
+  }
+
+  /** One that is no count is lost; what the journal knows of it comes from there. */
+  #count(field: string, value: unknown, known = () => 0): number {
+    if (isCount(value)) return value;
+    this.#isDamaged = true;
+    this.#report(field, value, "It is no count.");
+    return known();
+  }
+
+  #leaf(value: unknown): string | null {
+    if (value === null || typeof value === "string") return value;
+    this.#report("leaf", value, "It is no id.");
+    return null;
+  }
+
+  #nextMessage(): number {
+    if (!this.#sql.catalog.hasTable("assistant_messages")) return EMPTY.nextMessage;
+    const newest = "SELECT MAX(sequence) AS sequence FROM assistant_messages WHERE session_id = ?";
+    const sequence = this.#sql.one<{ sequence: unknown }>(newest, this.id)?.sequence;
+    return isCount(sequence) ? sequence + 1 : EMPTY.nextMessage;
+  }
+
+  #report(field: string, value: unknown, error: string): void {
+    const row = { table: "cf_conversations", key: `${this.id}.${field}`, body: String(value), error };
+    if (this.#setAside) this.#setAside(row);
+    else console.error(`A field of the conversation could not be read: ${error}`);
   }
 
   #waiting(): OpenTurn[] {
@@ -262,9 +290,7 @@ export class Conversation {
     if (text === null) return null;
     const value = parseJson(text);
     if (value.ok) return value.value as T;
-    const row = { table: "cf_conversations", key: `${this.id}.${field}`, body: String(text), error: value.error };
-    if (this.#setAside) this.#setAside(row);
-    else console.error(`A field of the conversation could not be read: ${value.error}`);
+    this.#report(field, text, value.error);
     return null;
   }
 

@@ -48,3 +48,20 @@ test("of a conversation whose messages are all gone, nothing is the newest", () 
   after.store.appendMessage(text("m1"));
   expect(ids(after.store.getHistory())).toEqual(["m1"]);
 });
+
+test.each([
+  ["nothing", ""],
+  ["bytes", new Uint8Array([0, 255])],
+  ["broken JSON", "{"],
+  ["a number", -7]
+])("a message whose content is %s is reported once, and the others stay", (_name, garbage) => {
+  const session = openTestSession(new DatabaseSync(":memory:"));
+  for (const id of ["m0", "m1", "m2"]) session.store.appendMessage(text(id));
+  session.memory.run("UPDATE assistant_messages SET content = ? WHERE id = 'm1'", garbage);
+  const after = session.reboot();
+  expect(ids(after.store.getHistory())).toEqual(["m0", "m2"]);
+  expect(after.setAside).toHaveLength(1);
+  const again = after.reboot();
+  expect(ids(again.store.getHistory())).toEqual(["m0", "m2"]);
+  expect(again.setAside).toEqual([]);
+});

@@ -63,6 +63,9 @@ export interface MessageRow extends MessageHeader {
 /** What a history needs of a message. It reads thousands, and handing over all columns costs more than finding the rows. */
 export type PathRow = Pick<MessageRow, "id" | "parentId" | "role" | "sequence" | "sizeBytes" | "content">;
 
+/** Content of a row that was set aside. Earlier builds wrote nothing there, which damage does too: those are reported again. */
+export const SET_ASIDE = " ";
+
 /** Rows and bytes of content one statement may return; a single larger row is returned alone. */
 export const BATCH_ROWS = 50;
 export const BATCH_BYTES = 4 * 1024 * 1024;
@@ -291,8 +294,9 @@ export class MessageRows {
   setAside({ id, content }: { readonly id: string; readonly content: string }, error: string): void {
     this.table.transaction(() => {
       const key = JSON.stringify([this.#session, id]);
-      this.#setAside?.({ table: "assistant_messages", key, body: content, error });
-      this.#change("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
+      this.#setAside?.({ table: "assistant_messages", key, body: String(content), error });
+      const mark = "UPDATE assistant_messages SET content = ? WHERE session_id = ? AND id = ?";
+      this.#change(mark, SET_ASIDE, this.#session, id);
     });
   }
 

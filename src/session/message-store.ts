@@ -18,7 +18,7 @@ import {
   readFull,
   type MessageBody
 } from "./message-body.ts";
-import type { MessageHeader, MessageRow, MessageRows } from "./message-rows.ts";
+import { SET_ASIDE, type MessageHeader, type MessageRow, type MessageRows } from "./message-rows.ts";
 import {
   Overlays,
   readRecentPath,
@@ -461,8 +461,8 @@ export class MessageStore implements SessionProvider {
   /** Undefined for a row that cannot be read, which is set aside. */
   decode(row: Pick<MessageRow, "id" | "content">): SessionMessage | undefined {
     // Set aside earlier: the row only holds its children's place in the tree.
-    if (row.content === "") return undefined;
-    const parsed = parseStoredMessage(row.content);
+    if (row.content === SET_ASIDE) return undefined;
+    const parsed = parseStoredMessage(String(row.content));
     if (parsed.ok) return parsed.value;
     this.rows.setAside(row, parsed.error);
     return undefined;

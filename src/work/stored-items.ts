@@ -2,9 +2,9 @@
 // over is forgotten after a time.
 import type { Quarantine } from "../host/quarantine.ts";
 import { parseJson } from "../util/json.ts";
-import type { Result } from "../util/result.ts";
+import { err, type Result } from "../util/result.ts";
 import type { Listed, WorkItem, WorkKind, WorkView } from "./kind.ts";
-import { stateOf, type WorkRow, type WorkTable } from "./work-table.ts";
+import { damageOf, stateOf, type WorkRow, type WorkTable } from "./work-table.ts";
 
 /** How often settled items that are too old are looked for, while there is other work. */
 const SWEEP_MS = 3_600_000;
@@ -35,9 +35,9 @@ export class StoredItems<Payload> {
 
   #setAside(row: WorkRow, error: string): void {
     this.#table.transaction(() => {
-      this.#quarantine({ table: "cf_work", key: `${row.kind}:${row.key}`, body: row.payload, error });
+      this.#quarantine({ table: "cf_work", key: `${row.kind}:${row.key}`, body: String(row.payload), error });
       this.#table.remove(row.key);
-      const stored = parseJson(row.payload);
+      const stored = parseJson(String(row.payload));
       this.#kind.unreadable?.({ key: row.key, lane: row.lane, stored: stored.ok ? stored.value : undefined, error });
     });
   }
@@ -71,8 +71,15 @@ export class StoredItems<Payload> {
     this.#table.sweep(now - retentionMs, deadLetters !== undefined);
   }
 
-  #decode({ payload }: WorkRow): Result<Payload, string> {
-    const stored = parseJson(payload);
+  /** Rows that would never come to rest, or count as over. */
+  setAsideDamaged(): void {
+    for (const row of this.#table.damaged()) this.#setAside(row, damageOf(row) ?? "it is damaged");
+  }
+
+  #decode(row: WorkRow): Result<Payload, string> {
+    const damage = damageOf(row);
+    if (damage) return err(damage);
+    const stored = parseJson(row.payload);
     return stored.ok ? this.#kind.codec.decode(stored.value) : stored;
   }
 }

@@ -6,6 +6,7 @@
 // Each statement that leaves a state names it in its condition, so that whatever came first stands.
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type ReplacedTable, type TableDefinition } from "../host/table-set.ts";
+import { isCount } from "../util/counts.ts";
 import type { Retry, Troubled } from "./decide.ts";
 import type { WorkKind, WorkState } from "./kind.ts";
 
@@ -77,6 +78,9 @@ const HEADS = `WITH RECURSIVE lanes (lane) AS (
     SELECT w.id, w.due_at FROM cf_work AS w
       WHERE w.kind = ?1 AND w.due_at IS NOT NULL AND w.is_aside AND w.lane IN (SELECT lane FROM free)
   )`;
+
+/** SQLite sorts texts and bytes after every number. */
+const NO_TIME = Number.MAX_SAFE_INTEGER;
 
 /** The lane of `w` is free, and nothing before `w` keeps it waiting, unless `w` steps aside. ?3: lanes that are not free. */
 const IS_FREE = `w.lane NOT IN (SELECT value FROM json_each(?3)) AND NOT EXISTS (
@@ -199,6 +203,16 @@ export class WorkTable {
     return this.#table.all<WorkRow>(
       `SELECT ${COLUMNS} FROM cf_work WHERE kind = ? AND claimed_at IS NOT NULL ORDER BY id`,
       this.#kind
+    );
+  }
+
+  /** Items whose times are none: they would never be due, or always, or count as over. The indexes have them at their ends. */
+  damaged(): WorkRow[] {
+    return this.#table.all<WorkRow>(
+      `SELECT ${COLUMNS} FROM cf_work WHERE kind = ?1 AND due_at > ?2
+       UNION ALL SELECT ${COLUMNS} FROM cf_work WHERE kind = ?1 AND settled_at > ?2
+       UNION ALL SELECT ${COLUMNS} FROM cf_work WHERE kind = ?1 AND settled_at < 0`,
+      ...[this.#kind, NO_TIME]
     );
   }
 
@@ -395,4 +409,14 @@ export function stateOf({ settledAt, claimedAt, dueAt, error }: WorkRow): WorkSt
   if (settledAt !== null) return error === null ? "settled" : "dead";
   if (claimedAt !== null) return "claimed";
   return dueAt === null ? "parked" : "waiting";
+}
+
+/** What of a row is not as it was written; undefined: nothing. */
+export function damageOf(row: WorkRow): string | undefined {
+  const { key, lane, payload, dueAt, claimedAt, settledAt, troubledSince, claim, starts, failures, createdAt } = row;
+  if (typeof key !== "string" || typeof payload !== "string") return "its key or payload is no text";
+  if (lane !== null && typeof lane !== "string") return "its lane is no text";
+  const isTime = (at: number | null) => at === null || (typeof at === "number" && at >= 0 && at <= NO_TIME);
+  if (![dueAt, claimedAt, settledAt, troubledSince].every(isTime)) return "one of its times is none";
+  return [claim, starts, failures, createdAt].every(isCount) ? undefined : "one of its counts is none";
 }

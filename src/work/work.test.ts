@@ -95,6 +95,27 @@ describe("an item", () => {
     expect(work.state("bad")).toBeUndefined();
   });
 
+  const GARBAGE = ['{"broken', "", new Uint8Array([0, 255]), -7];
+  const COLUMNS = ["due_at", "claimed_at", "settled_at", "claim", "starts", "failures", "troubled_since", "created_at"];
+  test.each(COLUMNS)("whose %s is garbage after a death runs, or is set aside, and the others run", async (column) => {
+    for (const garbage of GARBAGE) {
+      const scene = world();
+      const before = scene.boot();
+      for (const key of ["bad", "good"]) before.work.add({ key, payload: "x", dueAt: 2_000 });
+      before.sql.run(`UPDATE cf_work SET ${column} = ? WHERE key = 'bad'`, garbage);
+      const { work } = scene.boot();
+      scene.state.now = 2_000;
+      await work.runDue();
+      await settle();
+      expect(scene.started).toContain("good");
+      expect([garbage, scene.started.includes("bad") || scene.bad.length === 1]).toEqual([garbage, true]);
+      for (const run of [...scene.running]) run.end(SETTLED);
+      await settle();
+      // Nothing is waited for: no hot loop.
+      expect([garbage, work.nextWake()]).toEqual([garbage, null]);
+    }
+  });
+
   test("that is not over and cannot be read is set aside by the first look at it", () => {
     const scene = world();
     const { sql, work } = scene.boot();

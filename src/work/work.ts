@@ -221,6 +221,7 @@ export class Work<Payload> {
 
   #takeUp(): void {
     this.#table.transaction(() => {
+      this.#stored.setAsideDamaged();
       for (const row of this.#table.claimed()) if (!this.#runs.has(row.key)) this.#ends.died(row);
     });
   }
