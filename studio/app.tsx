@@ -10,6 +10,7 @@ import type {
   TurnWhy
 } from "../src/features/inspection/index.ts";
 import { Agents } from "./agents.tsx";
+import { Chat } from "./chat.tsx";
 import { CostsPage } from "./costs.tsx";
 import { clock, dateTime, duration, printable, turnMarkdown } from "./format.ts";
 import { Header } from "./header.tsx";
@@ -31,6 +32,7 @@ import { readRoute, routeHash, VIEWS, type Route, type ViewName } from "./route.
 import { agentSource, type StudioConfig, type ViewSource } from "./source.ts";
 import { State } from "./state.tsx";
 import { Timeline, TurnFacts, TurnTrouble } from "./timeline.tsx";
+import { Tools } from "./tools.tsx";
 import { TryAgain } from "./try-again.tsx";
 import { Why } from "./why.tsx";
 
@@ -177,7 +179,7 @@ function useTurns(source: ViewSource, version: unknown): Turns {
 
 const TYPED_INTO = "textarea, select, input:not([type=checkbox], [type=file])";
 
-/** 1 to 6: views. j and k: next and previous turn. */
+/** 1 to 8: views. j and k: next and previous turn. */
 function useKeys({
   route,
   go,
@@ -268,6 +270,7 @@ function Content(props: ContentProps) {
   const { config, route, go, source, selected, version, refresh } = props;
   const inbox = useView<InboxView>(source, route.view === "inbox" ? "inbox" : undefined, version);
   const state = useView<StateView>(source, route.view === "state" ? "state" : undefined, version);
+  const openTurn = (turn: string) => go({ ...route, view: "timeline", turn });
   switch (route.view) {
     case "inbox":
       return (
@@ -294,6 +297,17 @@ function Content(props: ContentProps) {
             <State state={shown} source={source} onTurn={(turn) => go({ ...route, view: "timeline", turn })} />
           )}
         </View>
+      );
+    case "chat":
+      return <Chat key={source.address} {...{ source, canWrite: config.canWrite, version }} onTurn={openTurn} />;
+    case "tools":
+      return (
+        <Tools
+          key={source.address}
+          {...{ source, canWrite: config.canWrite }}
+          onTurn={openTurn}
+          onInbox={() => go({ ...route, view: "inbox" })}
+        />
       );
     case "costs":
       return <CostsPage config={config} route={route} go={go} source={source} version={version} />;

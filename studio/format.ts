@@ -82,6 +82,21 @@ export function readableAddress(at: string): string {
   }
 }
 
+const CALL_STATES: Readonly<Record<string, string>> = {
+  "input-streaming": "is written",
+  "input-available": "runs",
+  "approval-requested": "asks",
+  "approval-responded": "decided",
+  "output-available": "done",
+  "output-error": "failed",
+  "output-denied": "denied"
+};
+
+/** The state of a part that is a call, in a word. */
+export function callState(state: string): string {
+  return Object.hasOwn(CALL_STATES, state) ? (CALL_STATES[state] ?? state) : printable(state);
+}
+
 /** Who decided. What only a client claimed is shown as that. */
 export function deciderName(by: string | null): string {
   const [, claimed] = /^unverified:(.*)$/s.exec(by ?? "") ?? [];

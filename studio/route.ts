@@ -1,5 +1,5 @@
 // Where the page is, in its address: every turn and view has a link.
-export const VIEWS = ["timeline", "why", "inbox", "state", "agents", "costs"] as const;
+export const VIEWS = ["timeline", "why", "inbox", "state", "agents", "costs", "chat", "tools"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 export interface Route {

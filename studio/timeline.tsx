@@ -36,6 +36,11 @@ export function Timeline({ turn, source, now, changes, onChild }: TimelineProps)
           {`≡ Before this turn the history was ${kind}: ${count} messages, by ${by}, ${dateTime(at)}.`}
         </p>
       ))}
+      {turn.steering.map((note) => (
+        <p key={`${note.what} ${note.at}`} className="decision">
+          {printable(`↪ ${noteText(note)} at ${clock(note.at)}.`)}
+        </p>
+      ))}
       <Axis scale={scale} />
       {turn.queueMs !== null && turn.queueMs > 0 && (
         <Row label="Waited in the queue" kind="queue" scale={scale} from={turn.admittedAt} to={turn.startedAt} />
@@ -338,9 +343,8 @@ function noteText({ what, requestId, step }: TurnTimeline["steering"][number]): 
 }
 
 /** How it went wrong or was stopped, for turns that did not just end. */
-export function TurnTrouble({ turn: { error, cancel, grant, steering } }: { turn: TurnTimeline }) {
+export function TurnTrouble({ turn: { error, cancel, grant } }: { turn: TurnTimeline }) {
   const lines = [
-    ...steering.map((note) => `${noteText(note)} at ${clock(note.at)}.`),
     error && `${error.message ?? "It failed."} (${error.code})`,
     cancel && `Cancelled at ${clock(cancel.at)}${cancel.reason === null ? "" : `: ${cancel.reason}`}.`,
     grant?.allowed === false && `authorizeTurn refused it${grant.reason === null ? "" : `: ${grant.reason}`}.`

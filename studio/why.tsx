@@ -141,12 +141,23 @@ function Deferred({ deferred }: { deferred: NonNullable<TurnWhy["deferredTools"]
       <summary>
         <i className="chevron" />
         <b>{`${count(tools)} deferred`}</b>{" "}
-        <span className="faint">{`${count(tokensOffered)} tokens instead of ${count(tokensOfAll)}: ${count(savedTokens)} saved in each prompt`}</span>
+        <span className="faint">{`${count(tokensOffered)} tokens instead of ${count(tokensOfAll)}: ${savedTokens >= 0 ? `${count(savedTokens)} saved` : `${count(-savedTokens)} more`} in each prompt`}</span>
       </summary>
       <p className="faint">
         The model finds them with search_tools.{" "}
-        {active.length === 0 ? "None was found yet." : `Found: ${active.length}.`}
+        {active.length === 0
+          ? "None was found before this turn."
+          : `Found before this turn, and offered in this order: ${active.length}.`}
       </p>
+      {active.length > 0 && (
+        <p className="found-tools">
+          {active.map((name) => (
+            <Badge key={name} kind="completed">
+              {printable(name)}
+            </Badge>
+          ))}
+        </p>
+      )}
       <ul className="plain">
         {groups.map((group) => (
           <li key={`${group.kind} ${group.name}`}>
@@ -178,11 +189,11 @@ function Tools({ tools, deferred }: { tools: readonly WhyTool[]; deferred: TurnW
         <tbody>
           {tools.map(({ name, layer, wasOffered, calls, description }) => (
             <tr key={name}>
-              <td className="mono">{name}</td>
+              <td className="mono">{printable(name)}</td>
               <td>{layer ?? "gone"}</td>
               <td>{wasOffered === null ? "?" : wasOffered ? "yes" : "no"}</td>
               <td>{calls || ""}</td>
-              <td className="clamp">{description}</td>
+              <td className="clamp">{printable(description ?? "")}</td>
             </tr>
           ))}
         </tbody>

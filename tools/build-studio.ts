@@ -15,7 +15,7 @@ const { output: chunks } = await build({
 });
 copyFileSync(join(root, "studio", "index.html"), join(output, "index.html"));
 // Later ones win over earlier ones.
-const styles = ["base", "page", "timeline", "views", "costs", "small-screens"].map((name) => `${name}.css`);
+const styles = ["base", "page", "timeline", "views", "costs", "acts", "small-screens"].map((name) => `${name}.css`);
 const sheet = styles.map((name) => readFileSync(join(root, "studio", "styles", name), "utf8"));
 writeFileSync(join(output, "studio.css"), sheet.join(""));
 // The only file of the package that contains code of others.

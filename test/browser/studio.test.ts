@@ -123,9 +123,9 @@ test("j goes to the last turn and keeps it in sight; arrow keys go through the v
 
 const KEYS_OF_TABS: readonly (readonly [string, string])[] = [
   ["ArrowRight", "Inbox"],
-  ["End", "Costs"],
+  ["End", "Tools"],
   ["ArrowRight", "Timeline"],
-  ["ArrowLeft", "Costs"],
+  ["ArrowLeft", "Tools"],
   ["Home", "Timeline"]
 ];
 
@@ -153,7 +153,7 @@ test("on a phone nothing is wider than the screen, how attempts ended is said, a
   await phone.goto(studio.url);
   await phone.getByRole("button", { name: /Count to three/ }).click();
   await phone.locator(".row-note:visible", { hasText: "process died" }).first().waitFor();
-  for (const view of ["Timeline", "Why", "Inbox", "State", "Agents", "Costs"]) {
+  for (const view of ["Timeline", "Why", "Inbox", "State", "Agents", "Costs", "Tools"]) {
     await phone.getByRole("tab", { name: view }).click();
     await phone.getByRole("tab", { name: view, selected: true }).waitFor();
     await phone.locator(".content h3").first().waitFor();

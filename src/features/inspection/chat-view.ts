@@ -33,14 +33,17 @@ export interface ShownReceipt extends Pick<Receipt, "id" | "kind" | "state" | "a
 export function readChat(services: ChatServices, refusal: string | null): ChatView {
   const { turns, store, transcript } = services;
   const started = turns.started();
+  const receipts = turns.steering.waiting();
+  // The answer that runs, and what waits, are shown beside it.
+  const others = new Set([started?.messageId, ...receipts.flatMap(({ messageIds }) => messageIds)]);
   const all = turns.transcript();
-  const shown = all.slice(-SHOWN_MESSAGES).filter(({ id }) => id !== started?.messageId || started === undefined);
+  const shown = all.slice(-SHOWN_MESSAGES).filter(({ id }) => !others.has(id));
   return {
     messages: shown.map((message) => shownMessage(transcript.get(message.id) ?? message)),
     isCut: all.length > SHOWN_MESSAGES,
     running: started ? { turnId: started.turnId, answer: answerOf(services, started) } : null,
     openTurns: store.scope.conversation.row.openTurns.length,
-    waiting: turns.steering.waiting().map(shownReceipt),
+    waiting: receipts.map(shownReceipt),
     refusal
   };
 }
