@@ -4,8 +4,9 @@ import type { Tool, UIMessage } from "ai";
 import { installedSdk } from "./sdk.ts";
 import { isToolPart } from "./tool-part.ts";
 
-type ModelOutput = Awaited<ReturnType<NonNullable<Tool["toModelOutput"]>>>;
-type ContentPart = Extract<ModelOutput, { type: "content" }>["value"][number];
+/** What a tool gives the model of a call. */
+export type ToolModelOutput = Awaited<ReturnType<NonNullable<Tool["toModelOutput"]>>>;
+type ContentPart = Extract<ToolModelOutput, { type: "content" }>["value"][number];
 
 /** Bytes of an image or a PDF that providers take: 3.5 MiB. */
 export const MAX_MEDIA_BYTES = 3_670_016;

@@ -1,6 +1,6 @@
 // What the model sees of what a tool of the web has stored: texts between marks, images as they are, and about both our own
 // words. An output may be an old one, or one that was cut.
-import { MAX_MEDIA_BYTES, toolMediaPart } from "../../model/tool-media.ts";
+import { MAX_MEDIA_BYTES, toolMediaPart, type ToolModelOutput } from "../../model/tool-media.ts";
 import { encodeBase64 } from "../../util/bytes.ts";
 import { formatSize } from "../../util/format-size.ts";
 import { isObject } from "../../util/json.ts";
@@ -8,7 +8,7 @@ import type { PageFiles } from "./page-files.ts";
 import { markUntrusted } from "./untrusted.ts";
 
 /** Without files: no images. */
-export async function viewForModel(files: PageFiles | undefined, output: unknown) {
+export async function viewForModel(files: PageFiles | undefined, output: unknown): Promise<ToolModelOutput> {
   if (!isObject(output)) return { type: "text" as const, value: markUntrusted("fetch_url", String(output)) };
   if (typeof output["error"] === "string") return { type: "error-text" as const, value: output["error"] };
   const url = String(output["url"]);
