@@ -304,6 +304,21 @@ describe("what a page cannot do", () => {
   );
 });
 
+test("a fetch of the class sends the requests, and is asked for no address that is refused", async () => {
+  const asked: string[] = [];
+  const fetch = async (url: string | URL) => {
+    asked.push(String(url));
+    return new Response("by the class", { headers: { "content-type": "text/plain" } });
+  };
+  setting = { fetch };
+  const urls = ["https://tea.example/", "http://10.0.0.1/", "file:///etc/passwd"];
+  const host = open([reply(...urls.map((url) => toolCall("fetch_url", { url }))), reply(text("done"))]);
+  await (await host.get(Reader, "a")).saveMessages([user("go")]);
+  expect(asked).toEqual(["https://tea.example/"]);
+  expect(promptOf(script.calls[1])).toContain("by the class");
+  expect(server.asked).toEqual([]);
+});
+
 describe("web_search", () => {
   test("shows results of the class's function, marked, and what they contain cannot end the mark", async () => {
     search = ({ query }) => [

@@ -47,7 +47,7 @@ export class WebFeature implements Feature {
     if (this.#fetchUrl?.setting === setting) return this.#fetchUrl.tools;
     const { clock } = this.#services;
     const settings = fetchSettings(setting);
-    const fetcher = new PageFetcher(settings, { clock, fetch: currentFetch });
+    const fetcher = new PageFetcher(settings, { clock, fetch: settings.fetch ?? currentFetch });
     const cache = new PageCache(settings.cacheMs, clock);
     const tools = {
       [FETCH_URL]: fetchTool({

@@ -1,5 +1,5 @@
 // What a class says about `fetch_url`, checked once: a setting that cannot mean what it says fails the turn.
-import type { ResolveName } from "../../util/guarded-request.ts";
+import type { Fetch, ResolveName } from "../../util/guarded-request.ts";
 import { webErrors } from "./errors.ts";
 
 export type PageFormat = "markdown" | "text" | "raw";
@@ -37,6 +37,8 @@ export interface WebFetchOptions {
   readonly cacheMs?: number;
   /** The addresses of a host name, where the platform can tell. Each of them must be public. */
   readonly resolve?: ResolveName;
+  /** Sends the requests, for proxies and service bindings. Each address was checked before. Default: `fetch` of the platform. */
+  readonly fetch?: Fetch;
 }
 
 /** With nothing left open. */
@@ -53,6 +55,7 @@ export interface FetchSettings {
   readonly robot: string | undefined;
   readonly cacheMs: number;
   readonly resolve: ResolveName | undefined;
+  readonly fetch: Fetch | undefined;
 }
 
 export const AGENT_NAME = "everthink";
@@ -66,7 +69,7 @@ const FORMATS: readonly unknown[] = ["markdown", "text", "raw"];
 /** Throws WebSetupError. */
 export function fetchSettings(given: true | WebFetchOptions): FetchSettings {
   const options: WebFetchOptions = given === true ? {} : given;
-  const { allow, deny = [], headers = {}, as = "markdown", robots = false, resolve } = options;
+  const { allow, deny = [], headers = {}, as = "markdown", robots = false, resolve, fetch } = options;
   checkEntries([...(allow ?? []), ...deny], "webFetch");
   if (typeof headers === "object") assertNoCredentials(headers);
   if (!FORMATS.includes(as)) throw unusable("as", 'It is "markdown", "text" or "raw".');
@@ -81,7 +84,8 @@ export function fetchSettings(given: true | WebFetchOptions): FetchSettings {
     redirects: wholeNumber("redirects", options.redirects ?? 5, { from: 0, to: MAX_REDIRECTS }),
     robot: robots === true ? AGENT_NAME : robots === false ? undefined : robots,
     cacheMs: wholeNumber("cacheMs", options.cacheMs ?? 0, { from: 0, to: MAX_CACHE_MS }),
-    resolve
+    resolve,
+    fetch
   };
 }
 
