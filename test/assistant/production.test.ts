@@ -20,6 +20,7 @@ import { plugScenarios } from "./scenarios/plug.ts";
 import { programScenarios } from "./scenarios/programs.ts";
 import { serverScenarios } from "./scenarios/servers.ts";
 import { skillScenarios } from "./scenarios/skills.ts";
+import { webScenarios } from "./scenarios/web.ts";
 import { teamScenarios } from "./scenarios/team.ts";
 import { toolScenarios } from "./scenarios/tools.ts";
 import { versionScenarios } from "./scenarios/versions.ts";
@@ -46,6 +47,7 @@ describe("the built assistant:", () => {
       ...pictureScenarios,
       ...fileScenarios,
       ...skillScenarios,
+      ...webScenarios,
       ...extensionScenarios,
       ...memoryAndFailureScenarios,
       ...backgroundScenarios,

@@ -222,3 +222,15 @@ test("two publications that are decided at once are both told, and nothing is le
   }
   expect(page.snapshot.messages.every(({ parts }) => parts.length > 0)).toBe(true);
 });
+
+test("the web is read without an internet: found, fetched, and not obeyed", async () => {
+  const { page } = await asked("Read the web");
+  expect(states(page.last)).toEqual(["web_search output-available", "fetch_url output-available"]);
+  expect(page.text).toContain("High water: 04:12 and 16:40");
+});
+
+test("one of forty tools is found before it is called", async () => {
+  const { page } = await asked("Find a tool");
+  expect(states(page.last)).toEqual(["search_tools output-available", "harbour_berth_haugesund output-available"]);
+  expect(page.text).toContain("Berth 7 is free in Haugesund");
+});

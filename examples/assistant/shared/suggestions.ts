@@ -21,6 +21,8 @@ export const SUGGESTIONS: readonly Suggestion[] = [
     prompt: "Write a packing list into a file, correct it, search it, and sort it with bash."
   },
   { title: "Use a skill", prompt: "Plan a passage from Bergen via Haugesund to Stavanger at 6 knots." },
+  { title: "Read the web", prompt: "When is high water at Bergen? Look it up." },
+  { title: "Find a tool", prompt: "Is there a free berth for my boat in Haugesund?" },
   { title: "Look at this browser", prompt: "How large is my browser window, and what time zone am I in?" },
   { title: "Remember something", prompt: "Remember that my boat is called Aurora." },
   { title: "Fail on purpose", prompt: "Please fail on purpose, so that I see an error." }

@@ -6,6 +6,7 @@ import {
   type ChatErrorContext,
   type ChatRecoveryContext,
   type ChatResponseResult,
+  type DeferrableTool,
   type McpApproval,
   type McpToolInfo,
   type PendingExecution,
@@ -34,11 +35,13 @@ import type {
 } from "../../shared/demo.ts";
 import { ruleOf, TOOL_RULES, type ToolRule } from "../../shared/tool-rules.ts";
 import { noteActions } from "../../server/actions.ts";
+import { ALMANAC_ADDRESSES, almanacFetch, almanacSearch } from "../../server/almanac.ts";
 import { assistantModel } from "../../server/assistant-model.ts";
 import { calledFrom, codeRuntime, PUBLISH_SUMMARY } from "../../server/code.ts";
 import { DIRECTORY_NAME, paceMs, type Env } from "../../server/env.ts";
 import { failureForPeople } from "../../server/failure.ts";
 import { fileListing, lastChangeOf } from "../../server/files.ts";
+import { harbourTools, isHarbourTool } from "../../server/harbours.ts";
 import type { Model } from "../../server/language-model.ts";
 import { loginPage } from "../../server/login-page.ts";
 import { SimulatedMessenger } from "../../server/messenger.ts";
@@ -107,6 +110,11 @@ export class Assistant extends Think<Env, AssistantState> {
   });
   /** The page shows below each answer what it took, if the visitor wants it. */
   override sendUsage = true;
+  /** A web of two pages: the demo needs no internet. */
+  override webFetch = { allow: ALMANAC_ADDRESSES, fetch: almanacFetch };
+  override webSearch = almanacSearch;
+  /** The tools of the harbours are described once they were found. */
+  override toolDiscovery = { defer: ({ name }: DeferrableTool) => isHarbourTool(name) };
   override extensionLoader = this.env.LOADER;
   override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
   override observability: Observability = {
@@ -152,7 +160,7 @@ export class Assistant extends Think<Env, AssistantState> {
     const { extensionManager: manager } = this;
     // What the model writes for itself is shown to a person first.
     const extensionTools = manager ? createExtensionTools({ manager, approval: true }) : {};
-    return { ...tools, ...teamTools, ...extensionTools, ...this.#codeTools(tools) };
+    return { ...tools, ...teamTools, ...harbourTools, ...extensionTools, ...this.#codeTools(tools) };
   }
 
   /** Programs of the model, where there is a loader to run them. */

@@ -22,6 +22,7 @@ import { serverTool } from "./topics/server-tool.ts";
 import { logEntry, passage } from "./topics/skills.ts";
 import { story } from "./topics/story.ts";
 import { critique, research, team } from "./topics/team.ts";
+import { berth, tides } from "./topics/web.ts";
 import { improveWindTool, wind, writeWindTool } from "./topics/wind.ts";
 
 /** The first that fits answers; the last fits always. */
@@ -33,6 +34,8 @@ const TOPICS: readonly Topic[] = [
   critique,
   serverTool,
   program,
+  tides,
+  berth,
   passage,
   logEntry,
   writeWindTool,
