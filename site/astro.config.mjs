@@ -17,6 +17,7 @@ export default defineConfig({
       pagefind: true,
       customCss: ["./src/site.css"],
       sidebar: [
+        { label: "Playground", slug: "playground" },
         ...SECTIONS.map(({ label, pages, isCollapsed }) => ({
           label,
           collapsed: isCollapsed ?? false,

@@ -6,6 +6,7 @@ import { ENTRY_POINTS } from "../tools/entry-points.ts";
 import { llmsFull, llmsIndex } from "./llms.ts";
 import { readPage, siteLinks, withFrontMatter, type LinkTargets } from "./markdown-page.ts";
 import { SECTIONS } from "./navigation.ts";
+import { buildPlayground } from "./playground/build.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const content = join(root, "site/src/content/docs");
@@ -35,6 +36,10 @@ for (const name of readdirSync(join(root, "docs"))) {
 cpSync(join(root, "examples/assistant/public/icon.svg"), join(publicFolder, "favicon.svg"));
 writeFileSync(join(publicFolder, "llms.txt"), llmsIndex(readme, SECTIONS, pages));
 writeFileSync(join(publicFolder, "llms-full.txt"), llmsFull(readme, SECTIONS, pages));
+
+// The playground is a page of the site alone: it needs its scripts.
+cpSync(join(root, "site/playground/page.md"), join(content, "playground.md"));
+await buildPlayground(join(publicFolder, "playground"));
 
 // What the reference is made of has the names of the subpaths. A capability of `everthink/core` is one value: docs/core.md
 // lists them.

@@ -156,6 +156,39 @@ test.each(["/", "/actions/", "/events/", "/deploy/", "/limits/", "/architecture/
   }
 );
 
+const said = async (page: Page) => (await page.locator(".playground-assistant").allInnerTexts()).join(" ");
+
+test("the playground's server is killed in the middle of a story, and the story is told to its end, once", async () => {
+  const { page, errors } = await open("/playground/");
+  await page.getByRole("button", { name: "Tell me a story" }).click();
+  await expect.poll(() => said(page), { timeout: 30_000 }).toContain("lit the lamp");
+  await page.getByRole("button", { name: "Pull the plug" }).click();
+  await page.getByText("Killed after").waitFor();
+  await expect.poll(() => said(page), { timeout: 60_000 }).toContain("not one line was missing.");
+  const story = await said(page);
+  expect(story.match(/Once there was/g)).toHaveLength(1);
+  expect(story.match(/lit the lamp/g)).toHaveLength(1);
+  expect(errors).toEqual([]);
+});
+
+test("the playground's server dies at a write and before a decision, and everything happens once", async () => {
+  const { page, errors } = await open("/playground/");
+  await page.getByRole("button", { name: "Write into the log" }).waitFor();
+  await page.getByRole("button", { name: "Arm" }).click();
+  await page.getByRole("button", { name: "Write into the log" }).click();
+  await page.getByText("Killed after").waitFor({ timeout: 30_000 });
+  await expect.poll(() => said(page), { timeout: 60_000 }).toContain("It is in the log, once.");
+  await page.getByRole("button", { name: "Sound the horn" }).click();
+  await page.getByRole("button", { name: "Approve" }).waitFor({ timeout: 30_000 });
+  await page.getByRole("button", { name: "Pull the plug" }).click();
+  await expect.poll(() => page.locator("#playground-server").innerText(), { timeout: 30_000 }).toContain("Deaths: 2");
+  await page.getByRole("button", { name: "Approve" }).click();
+  await expect.poll(() => said(page), { timeout: 60_000 }).toContain("The horn has sounded.");
+  const rows = await page.locator("#playground-tables tr").allInnerTexts();
+  expect(rows.map((row) => row.replaceAll(/\s+/g, " ").trim())).toEqual(expect.arrayContaining(["horn 1", "log 1"]));
+  expect(errors).toEqual([]);
+});
+
 test("diagrams are drawn, and code can be copied", async () => {
   const { page, errors } = await open("/architecture/");
   await page.locator("pre.mermaid svg, .mermaid svg").first().waitFor();

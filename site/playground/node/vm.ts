@@ -1,0 +1,3 @@
+// The page's agent loads no Workers.
+export const createContext = () => ({});
+export class Script {}
