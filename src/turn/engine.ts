@@ -28,7 +28,7 @@ import { TurnStore, type EngineInit } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
 import { announceReceipt } from "./receipts.ts";
 import { checkEntry, Steering } from "./steering.ts";
-import { rootOf, STEERED, Turn, type TurnOutcome, type TurnView } from "./turn.ts";
+import { rootOf, Turn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
@@ -74,17 +74,6 @@ export class TurnEngine {
 
   requestOf(id: string): string | undefined {
     return this.#openKeyed(id)?.requestId ?? this.#store.init.idempotency.turn(id)?.requestId;
-  }
-
-  /** The message that was given under this key is answered by a turn that was given under another. */
-  isAnsweredElsewhere(key: string): boolean {
-    return this.#store.init.idempotency.turn(key)?.reason === STEERED;
-  }
-
-  /** The last turn that took over from this one; the request itself, if none did or its records are gone. */
-  endOfChain(requestId: string): string {
-    const steeredBy = this.#store.endedFold(requestId)?.outcome?.steeredBy;
-    return steeredBy === undefined ? requestId : this.endOfChain(steeredBy);
   }
 
   /** The turn that an earlier call under the same key started, unless it failed. */

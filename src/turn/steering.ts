@@ -73,6 +73,17 @@ export class Steering {
     return from === undefined ? undefined : lastHeir(this.#store, from as TurnId)?.view();
   }
 
+  /** The message that was given under this key is answered by a turn that was given under another. */
+  isAnsweredElsewhere(key: string): boolean {
+    return this.#store.init.idempotency.turn(key)?.reason === STEERED;
+  }
+
+  /** The last turn that took over from this one; the request itself, if none did or its records are gone. */
+  endOfChain(requestId: string): string {
+    const steeredBy = this.#store.endedFold(requestId)?.outcome?.steeredBy;
+    return steeredBy === undefined ? requestId : this.endOfChain(steeredBy);
+  }
+
   /** Replaces what a waiting message says. It keeps its id and its place. Throws NotWaitingError after it took effect. */
   edit(id: string, parts: UIMessage["parts"]): Receipt {
     const { conversation, journal } = this.#store.init;

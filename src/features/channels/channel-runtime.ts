@@ -229,7 +229,7 @@ export class ChannelRuntime {
         origin: undefined
       });
       const { status, message: answer } = await ticket.settled;
-      return { requestId: turns.endOfChain(ticket.requestId), status, text: readText(answer) };
+      return { requestId: turns.steering.endOfChain(ticket.requestId), status, text: readText(answer) };
     } finally {
       stop();
     }
@@ -246,7 +246,7 @@ export class ChannelRuntime {
     const id = `steer-${idempotency}`;
     if (!turns.steering.receipt(id)) {
       const isOver = turns.requestOf(idempotency) !== undefined;
-      if (isOver) return turns.isAnsweredElsewhere(idempotency) ? "answered" : "ask";
+      if (isOver) return turns.steering.isAnsweredElsewhere(idempotency) ? "answered" : "ask";
       const steers = features.role("steers");
       if (!steers || !this.#answers(message)) return "ask";
       const input = [await withFiles(message, files, this.#agent.workspace)];
