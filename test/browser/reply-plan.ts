@@ -61,6 +61,8 @@ function planAnswer(prompt: readonly PromptMessage[], answerNumber: number): Pla
       return { reasoning: "Let me see.", words: ["I ", "see."] };
     case "sum":
       return { words: ["Adding. "], calls: [{ toolName: "add", input: { left: 2, right: 3 } }] };
+    case "slow sum":
+      return { words: ["Adding ", "it. "], isGated: true, calls: [{ toolName: "add", input: { left: 2, right: 3 } }] };
     case "tool":
       return { words: ["Looking. "], calls: [call("browserName")] };
     case "own tool":

@@ -252,17 +252,38 @@ test("five kinds of client end with the same messages through refresh, stop, app
   expect(stored.map(({ role }) => role)).toEqual(Array.from({ length: 6 }, () => ["user", "assistant"]).flat());
 });
 
+test("beside a tab that steers, every kind of client shows both answers, and can ask on", async () => {
+  for (const asking of ["published", "overHttp", "overSocket"] as const) {
+    const members = await meet(`steered-${asking}`);
+    const { ours, published, conversation, agree } = members;
+    const page = members[asking];
+    void page.chat.sendMessage({ text: "slow sum" });
+    await conversation.letGo(1);
+    for (const member of new Set([page, ours, published])) await member.shows("Adding ", BUSY);
+    expect(await ours.client.steer("and in words")).toMatchObject({ state: "accepted" });
+    await conversation.letGo();
+    const answer = await storedEnd(conversation, "You said: and in words", ")");
+    // A page with the AI SDK alone is sent the answers as one message, in the stream that it waits for.
+    await page.shows(asking === "published" ? answer : `Adding it. ${answer}`, IDLE);
+    const stored = await agree();
+    expect(stored.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    void page.chat.sendMessage({ text: "thanks" });
+    await ours.shows(await storedEnd(conversation, "You said: thanks", ")"), IDLE);
+    await agree();
+  }
+});
+
 function approvalIn(messages: readonly ShownMessage[]): string | undefined {
   const parts = messages.at(-1)?.parts ?? [];
   return parts.find(({ state }) => state === "approval-requested")?.approval?.id;
 }
 
 /** The stored answer, when it is complete as far as these words. */
-async function storedEnd(conversation: Conversation, words: string): Promise<string> {
+async function storedEnd(conversation: Conversation, words: string, last = "."): Promise<string> {
   return until({
     what: `the stored answer has ${words}`,
     look: async () => textOf((await conversation.messages()).at(-1)),
-    fits: (text) => text.includes(words) && text.endsWith("."),
+    fits: (text) => text.includes(words) && text.endsWith(last),
     tell: String
   });
 }
