@@ -32,6 +32,7 @@ export const TABLE_PURPOSES: Readonly<Record<string, string>> = {
   cf_child_runs: "Runs of agent tools that this agent started.",
   cf_own_runs: "Runs that this agent makes for its parent.",
   cf_own_run_steers: "Words of the parent for such a run.",
+  cf_own_run_turns: "Turns of such a run that ended to wait for more budget.",
   cf_mcp_servers: "MCP servers and how they are reached.",
   cf_mcp_credentials: "Logins of MCP servers.",
   cf_submissions: "Submissions, and how they ended.",
