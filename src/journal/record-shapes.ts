@@ -231,7 +231,14 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
   },
   "step-finished": {
     ...ofAttempt,
-    body: { step: count, finishReason: text, usage, model: optional(text), cancelled: optional(list(cancelled)) }
+    body: {
+      step: count,
+      finishReason: text,
+      usage,
+      model: optional(text),
+      cost: optional(count),
+      cancelled: optional(list(cancelled))
+    }
   },
   "turn-granted": {
     ...ofAttempt,

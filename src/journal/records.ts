@@ -179,6 +179,8 @@ export interface StepFinished extends AttemptRecord<"step-finished"> {
   readonly usage: StepUsage;
   /** Which model wrote it, as `provider/id`. */
   readonly model?: string;
+  /** Under budgets: what its calls have cost, with those that failed, in billionths of a dollar. */
+  readonly cost?: number;
   /** Models that were asked for the same step, and cancelled. */
   readonly cancelled?: readonly CancelledUse[];
 }

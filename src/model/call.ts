@@ -7,7 +7,8 @@ import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
 import { ModelCallError, ModelFailedError, StepHookError, modelCallErrors } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
 import type { OfferedTools } from "./offered-tools.ts";
-import { meterModel, type CallMeter } from "./meter.ts";
+import { meterModel, type CallMeter, type SpentCall } from "./meter.ts";
+import { withNotedSpans, type SpanNotes } from "./noted-spans.ts";
 import type { ChunkReader, ModelObject, Sdk, StepChange, StreamedPart } from "./sdk.ts";
 import type {
   ChunkEvent,
@@ -80,6 +81,10 @@ export interface ModelCallInput {
   readonly signal: AbortSignal;
   /** Measures each call of a provider, whichever model a step is given. Undefined: said by the caller, as nothing is measured. */
   readonly meter: CallMeter | undefined;
+  /** Hears what each call of a provider has cost, where a meter counts it. */
+  readonly onSpent?: (call: SpentCall) => void;
+  /** What spans of the call say beside what the SDK knows. */
+  readonly spans?: SpanNotes;
   readonly hooks?: ModelCallHooks;
   /** Hears of errors that do not fail the call. */
   readonly log?: (message: string, error: unknown) => void;
@@ -203,7 +208,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
       system,
       messages,
       tools: input.tools ?? {},
-      settings: input.settings ?? {},
+      settings: withNotedSpans(input.settings ?? {}, input.spans),
       stopWhen: stopConditions(input),
       allowsPrivateNames: input.allowsPrivateNames ?? false,
       signal: this.#signal,
@@ -224,9 +229,9 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   #guarded(model: LanguageModel): ModelObject {
     const own = typeof model === "string" ? (this.#input.resolveModel?.(model) ?? model) : model;
     if (!isModel(own)) throw modelCallErrors.NotAModelError(own);
-    const { meter, coalesce, offered } = this.#input;
+    const { meter, onSpent, coalesce, offered } = this.#input;
     const resolved = this.#sdk.resolveModel(own);
-    const metered = meter ? meterModel(resolved, meter, () => this.stepNumber) : resolved;
+    const metered = meter ? meterModel(resolved, meter, () => this.stepNumber, onSpent) : resolved;
     return guardModel(metered, { callIds: this.#callIds, coalesce, offered });
   }
 

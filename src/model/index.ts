@@ -32,7 +32,8 @@ export {
   type CallMeter,
   type MeteredCall,
   type MeteredOptions,
-  type MeteredRun
+  type MeteredRun,
+  type SpentCall
 } from "./meter.ts";
 export { messageChunks, openingChunks, outcomeChunk, partsAfter } from "./message-chunks.ts";
 export {
@@ -52,6 +53,7 @@ export { withoutEmpty } from "./empty-content.ts";
 export { streamOf, withDoStream, type DoStream, type StreamCallOptions, type Streamed } from "./guarded-model.ts";
 export { oneCallModel, type ChosenCall } from "./one-call-model.ts";
 export type { ModelPart } from "./coalesce.ts";
+export type { SpanNotes } from "./noted-spans.ts";
 export { installedSdk, openSdk, type ModelObject, type Sdk, type SdkModule } from "./sdk.ts";
 export type {
   ChunkEvent,

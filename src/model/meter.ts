@@ -38,8 +38,16 @@ export type CallEnd =
 export interface MeteredRun {
   /** In place of what the call asks for. */
   readonly maxOutputTokens?: number | undefined;
-  /** Called once. A throw is logged: the answer is there. */
-  end(end: CallEnd): MaybePromise<void>;
+  /** Called once, and answers what the call cost, in billionths of a dollar. A throw is logged: the answer is there. */
+  end(end: CallEnd): MaybePromise<number | void>;
+}
+
+/** A call of a provider that is over. */
+export interface SpentCall {
+  readonly provider: string;
+  readonly modelId: string;
+  /** In billionths of a dollar. */
+  readonly cost: number;
 }
 
 /** Throws: the call is not made. Undefined: it is not measured. */
@@ -54,9 +62,14 @@ export const WRAP_EACH = Symbol("everthink.wrap-each");
 type WrapEach = (wrap: (model: ModelObject) => ModelObject) => ModelObject;
 
 /** The same model, each call of which is measured. */
-export function meterModel(model: ModelObject, meter: CallMeter, step: () => number = () => 0): ModelObject {
+export function meterModel(
+  model: ModelObject,
+  meter: CallMeter,
+  step: () => number = () => 0,
+  onSpent?: (call: SpentCall) => void
+): ModelObject {
   const { [WRAP_EACH]: wrapEach } = model as { [WRAP_EACH]?: WrapEach };
-  if (wrapEach) return wrapEach((one) => meterModel(one, meter, step));
+  if (wrapEach) return wrapEach((one) => meterModel(one, meter, step, onSpent));
   const begin = async (options: MeteredOptions) => {
     const { provider, modelId } = model;
     const { abortSignal } = options;
@@ -64,7 +77,7 @@ export function meterModel(model: ModelObject, meter: CallMeter, step: () => num
     const run = await meter({ provider, modelId, step: step(), options });
     const { maxOutputTokens } = run ?? {};
     const changed = maxOutputTokens === undefined ? options : { ...options, maxOutputTokens };
-    const call = new MeteredEnd(run, abortSignal);
+    const call = new MeteredEnd(run, abortSignal, (cost) => onSpent?.({ provider, modelId, cost }));
     // Stopped while the meter was asked: no request was made.
     if (abortSignal?.aborted) await call.refused();
     abortSignal?.throwIfAborted();
@@ -112,8 +125,11 @@ class MeteredEnd {
   #ended: Promise<void> | undefined;
   readonly #aborted = () => void this.unknown();
 
-  constructor(run: MeteredRun | undefined, signal: AbortSignal | undefined) {
+  readonly #spent: (cost: number) => void;
+
+  constructor(run: MeteredRun | undefined, signal: AbortSignal | undefined, spent: (cost: number) => void) {
     this.#run = run;
+    this.#spent = spent;
     this.#signal = signal;
     // A stream that no one reads any more says nothing.
     signal?.addEventListener("abort", this.#aborted, { once: true });
@@ -148,7 +164,8 @@ class MeteredEnd {
   async #settle(end: CallEnd): Promise<void> {
     this.#signal?.removeEventListener("abort", this.#aborted);
     try {
-      await this.#run?.end(end);
+      const cost = await this.#run?.end(end);
+      if (cost !== undefined) this.#spent(cost);
     } catch (error) {
       console.error("What a model call used could not be stored; its reservation stays.", error);
     }

@@ -4,14 +4,15 @@
 // counts and errors, and nothing of what was said.
 import { isObject } from "../util/json.ts";
 
-interface Span {
+export interface Span {
+  addEvent?(name: string, attributes: Record<string, unknown>): unknown;
   setAttributes(attributes: Record<string, unknown>): unknown;
   recordException?(error: unknown): void;
   setStatus?(status: { code: number }): unknown;
   end(): void;
 }
 
-interface Tracer {
+export interface Tracer {
   startSpan(name: string, options: { attributes: Record<string, unknown> }): Span;
   startActiveSpan<T>(name: string, options: { attributes: Record<string, unknown> }, work: (span: Span) => T): T;
 }
@@ -32,14 +33,14 @@ export function withSpans(telemetry: unknown): unknown {
   return tracer ? { ...telemetry, integrations: [new CallSpans(tracer, telemetry)] } : telemetry;
 }
 
-function globalTracer(): Tracer | undefined {
+export function globalTracer(): Tracer | undefined {
   const api: unknown = Reflect.get(globalThis, GLOBAL_API);
   const provider = isObject(api) ? api["trace"] : undefined;
   const getTracer = isObject(provider) ? provider["getTracer"] : undefined;
   return typeof getTracer === "function" ? tracerOf(getTracer.call(provider, "ai")) : undefined;
 }
 
-function tracerOf(value: unknown): Tracer | undefined {
+export function tracerOf(value: unknown): Tracer | undefined {
   const isTracer =
     isObject(value) && typeof value["startSpan"] === "function" && typeof value["startActiveSpan"] === "function";
   // It has both methods.
@@ -125,9 +126,20 @@ class CallSpans {
       "ai.operationId": operationId,
       ...(typeof modelId === "string" && { "ai.model.id": modelId }),
       ...(typeof provider === "string" && { "ai.model.provider": provider }),
+      ...genAiOf(operationId, { modelId, provider }),
       ...this.#common
     };
   }
+}
+
+/** OpenTelemetry's conventions for generative AI: of a request, and of the call around its requests. */
+function genAiOf(operationId: string, { modelId, provider }: Fields): Fields {
+  if (operationId === "ai.toolCall") return { "gen_ai.operation.name": "execute_tool" };
+  return {
+    "gen_ai.operation.name": "chat",
+    ...(typeof provider === "string" && { "gen_ai.provider.name": provider.split(".")[0] }),
+    ...(typeof modelId === "string" && { "gen_ai.request.model": modelId })
+  };
 }
 
 function failed(span: Span, error: unknown): void {
@@ -139,7 +151,14 @@ function usageOf({ finishReason, usage, totalUsage = usage }: Fields): Fields {
   const { inputTokens, outputTokens } = isObject(totalUsage) ? totalUsage : {};
   return {
     ...(typeof finishReason === "string" && { "ai.response.finishReason": finishReason }),
-    ...(typeof inputTokens === "number" && { "ai.usage.promptTokens": inputTokens }),
-    ...(typeof outputTokens === "number" && { "ai.usage.completionTokens": outputTokens })
+    ...(typeof finishReason === "string" && { "gen_ai.response.finish_reasons": [finishReason] }),
+    ...(typeof inputTokens === "number" && {
+      "ai.usage.promptTokens": inputTokens,
+      "gen_ai.usage.input_tokens": inputTokens
+    }),
+    ...(typeof outputTokens === "number" && {
+      "ai.usage.completionTokens": outputTokens,
+      "gen_ai.usage.output_tokens": outputTokens
+    })
   };
 }

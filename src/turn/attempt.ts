@@ -26,6 +26,7 @@ import { turnId as asTurnId } from "../util/ids.ts";
 import { isObject } from "../util/json.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
 import { AnswerTooLargeError, StreamStalledError, TokenBudgetError, TurnEndError, turnErrors } from "./errors.ts";
+import { CallSpending, switchEvents } from "./call-spending.ts";
 import type { AssembledTurn } from "./hooks.ts";
 import type { ModelChoice } from "./next-model.ts";
 import type { TurnStore } from "./store.ts";
@@ -84,6 +85,7 @@ export class Attempt {
   #usage: StepUsage;
   #assembled: AssembledTurn | undefined;
   #hasStreamed = false;
+  readonly #spent = new CallSpending();
   /** Ids of the calls of the history, whatever of it the prompt will show. */
   #takenCallIds: readonly string[] = [];
 
@@ -214,6 +216,11 @@ export class Attempt {
       resolveModel: assembled.resolveModel,
       signal: turn.signal,
       meter: assembled.meter,
+      onSpent: (call) => this.#spent.add(call),
+      spans: {
+        events: switchEvents(this.#store.init.journal.folds.get(turn.turnId)?.attempts),
+        request: () => this.#spent.attributes()
+      },
       hooks: this.#modelHooks(assembled),
       log: (message, error) => console.error(message, error)
     });
@@ -235,10 +242,13 @@ export class Attempt {
   #watchChoice(assembled: AssembledTurn, choice: ModelChoice): void {
     const { stream } = this.#init;
     if (choice.isDurable) stream.flush();
+    this.#spent.model = choice.name;
     choice.watch.onAsked = (beside) =>
       this.#append(modelCalled(this.#writing, { ...assembled, choice: undefined, beside }));
-    choice.watch.onChanged = (chosen) =>
+    choice.watch.onChanged = (chosen) => {
+      this.#spent.model = chosen;
       stream.note(modelCalled(this.#writing, { ...assembled, choice: { name: chosen } }));
+    };
   }
 
   #startWatchdog({ stall }: AssembledTurn): Watchdog {
@@ -324,6 +334,7 @@ export class Attempt {
   #recordStep(event: StepEnd): void {
     const usage = usageOf(event);
     const { model, cancelled = [] } = this.#assembled?.choice?.step(usage) ?? {};
+    const cost = this.#spent.takeStep();
     this.#usage = addStepUsage(this.#usage, allUsage(usage, cancelled));
     this.#init.stream.note({
       ...this.#record,
@@ -333,6 +344,7 @@ export class Attempt {
       finishReason: typeof event.finishReason === "string" ? event.finishReason : "other",
       usage,
       ...(model !== undefined && { model }),
+      ...(cost !== undefined && { cost }),
       ...(cancelled.length > 0 && { cancelled })
     });
   }

@@ -400,13 +400,8 @@ export class TurnEngine {
     return (this.#store.findByRequest(requestId)?.fold ?? this.#store.endedFold(requestId))?.steps.usage;
   }
 
-  /** How many chunks of an open turn are in the journal; undefined when it is not open. */
+  /** How many chunks of a turn are in the journal; undefined when its records are gone. */
   storedChunks(requestId: string): number | undefined {
-    return this.#store.findByRequest(requestId)?.fold.nextChunk;
-  }
-
-  /** How many chunks a turn has streamed; undefined when its records are gone. */
-  streamedChunks(requestId: string): number | undefined {
     return (this.#store.findByRequest(requestId)?.fold ?? this.#store.endedFold(requestId))?.nextChunk;
   }
 

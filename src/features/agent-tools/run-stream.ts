@@ -82,7 +82,7 @@ export class RunStream {
   goesOn(row: StreamedRun, requestId: string): void {
     const { turns } = this.#services;
     const { run_id: id, request_id: before } = row;
-    const [firstChunk, chunks] = [this.#firstChunk(row), turns.streamedChunks(before) ?? FORGOTTEN_CHUNKS];
+    const [firstChunk, chunks] = [this.#firstChunk(row), turns.storedChunks(before) ?? FORGOTTEN_CHUNKS];
     this.#earlier.run(
       "INSERT INTO cf_own_run_turns (run_id, first_chunk, chunks, request_id, tokens) VALUES (?, ?, ?, ?, ?)",
       ...[id, firstChunk, chunks, before, turns.usedTokens(before)]
@@ -184,7 +184,10 @@ export class RunStream {
 
   /** Of a run whose turn is over, all of them. */
   #storedCount(row: StreamedRun): number {
-    return this.#firstChunk(row) + (this.#services.turns.storedChunks(row.request_id) ?? Infinity);
+    const { turns } = this.#services;
+    return turns.isOpen(row.request_id)
+      ? this.#firstChunk(row) + (turns.storedChunks(row.request_id) ?? Infinity)
+      : Infinity;
   }
 
   /** The number in the run that the first chunk of its newest turn has. */

@@ -64,6 +64,7 @@ export class TurnMeter {
         const { usd, tokens } = spentIn(reserved, end);
         const spent = await book.settle({ id: request.id, usd, tokens, counted });
         if (spent) this.#init.counted?.(spent);
+        return usd;
       }
     };
   }
