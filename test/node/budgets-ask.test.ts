@@ -220,7 +220,7 @@ interface Started {
   readonly trigger: string;
 }
 
-test("a process that dies at any write or await goes on once after the grant, and leaks no reservation", async () => {
+test("Must hold 3: a process that dies at any write or await goes on once after the grant, and leaks no reservation", async () => {
   await everyCrash({
     create: () =>
       open([...STEPS.slice(0, 1), ...Array.from({ length: 20 }, () => reply(text("It is blue."), small))], {

@@ -326,6 +326,65 @@ test("an action counts a cost of its own once, however often it is run", async (
   expect((await costs(host)).total.usd).toBeCloseTo(0.834, 9);
 });
 
+describe("Must hold 5: a class without budgets and with one model", () => {
+  class Plain extends Think {
+    override workspaceTools = false;
+    override getModel() {
+      return scriptedModel(scene.script);
+    }
+  }
+  class Counted extends Plain {
+    override getBudgets(): BudgetLimit[] {
+      return [{ per: "conversation", limit: tokens(1_000_000) }];
+    }
+  }
+  class Listed extends Plain {
+    override getModels() {
+      return [this.getModel()];
+    }
+  }
+  /** Of the second turn: the first one makes the tables. */
+  async function rowsOfTurn(Agent: typeof Plain): Promise<number> {
+    Object.assign(scene, { script: createScript([reply(text("one"), small), reply(text("two"), small)]) });
+    const host = createTestHost({ agents: { Agent } });
+    const agent = await host.get(Agent, "a");
+    await agent.saveMessages([user("q1")]);
+    const before = host.counts.rowsWritten;
+    await agent.saveMessages([user("q2")]);
+    await host.idle();
+    return host.counts.rowsWritten - before;
+  }
+
+  test("pays no row: a turn is seven, as before there were budgets", async () => {
+    expect(await rowsOfTurn(Plain)).toBe(7);
+    expect(await rowsOfTurn(Listed)).toBe(7);
+    // What budgets cost is paid by who has them.
+    expect(await rowsOfTurn(Counted)).toBeGreaterThan(7);
+  });
+
+  test("is not asked for limits or prices, and its calls are not wrapped", async () => {
+    const asked = vi.fn(() => []);
+    class Watched extends Plain {
+      override getPrices = asked;
+    }
+    await rowsOfTurn(Watched);
+    expect(asked).not.toHaveBeenCalled();
+  });
+});
+
+test("Must hold 2: an idle agent has no reservation, and what was reserved and not used is free again", async () => {
+  const host = open(
+    [reply(text("hi"), small), reply(text("again"), small)],
+    limits({ per: "conversation", limit: usd(10) })
+  );
+  expect(await say(host, "q")).toMatchObject({ status: "completed" });
+  expect(await costs(host)).toMatchObject({ open: 0, total: { usd: 0.042 } });
+  // More than half of it was reserved for the first.
+  expect(await say(host, "q2")).toMatchObject({ status: "completed" });
+  await host.restart();
+  expect(await costs(host)).toMatchObject({ open: 0, total: { usd: 0.084 } });
+});
+
 test("a class without limits writes no row and asks no account", async () => {
   const host = open([reply(text("hi"), small)]);
   await say(host, "q");

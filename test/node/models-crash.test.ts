@@ -106,14 +106,14 @@ test("a first model that is always down", async () => {
   });
 });
 
-test("a first model that always breaks off in the middle of a sentence", async () => {
+test("Must hold 4: a first model that always breaks off in the middle of a sentence: no half of it stays", async () => {
   expect(await killEverywhere({ a: many(brokenOff), b: many(answering("A whole answer.")) })).toMatchObject({
     said: ["user:Hi", "assistant:A whole answer."],
     writers: ["b.chat/large"]
   });
 });
 
-test("a model that calls a tool and fails then: the tool is not run again for the next one", async () => {
+test("Must hold 4: a model that calls a tool and fails then: the tool is not run again for the next one", async () => {
   const scripts = { a: many(countingOnce), b: many(answering("It is one.")) };
   expect(await killEverywhere(scripts, { isToolCut: true })).toMatchObject({
     said: ["user:Hi", "assistant:It is one."],

@@ -195,3 +195,8 @@ describe("amounts", () => {
     expect(() => usd(amount)).toThrow(/is not an amount/);
   });
 });
+
+test("reading the cache of Claude Sonnet 5.5 costs a tenth of the input, of Opus 5.5 a twentieth", () => {
+  expect(priceOf(PRICES, "anthropic", "claude-sonnet-5-5")?.cachedInput).toBeCloseTo(0.2, 9);
+  expect(priceOf(PRICES, "anthropic", "claude-opus-5-5")?.cachedInput).toBeCloseTo(0.2, 9);
+});
