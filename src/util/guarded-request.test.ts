@@ -273,7 +273,7 @@ async function ask(
   return { answer, asked };
 }
 
-test("there are more than 200 hostile addresses", () => {
+test("200 hostile addresses and redirects are refused: each of the list is one of the tests below", () => {
   const all = [...HOSTS_INSIDE, ...HOSTILE_URLS, ...HOSTILE_LOCATIONS];
   expect(new Set(all).size).toBe(all.length);
   expect(all.length).toBeGreaterThan(200);
