@@ -249,3 +249,15 @@ test("the companion of the memory page remembers, finds and explains its prompt"
   const { sections } = await companion.promptCost();
   expect(sections.join("\n")).toMatch(/persona: \d+ bytes[^]*memory: \d+ bytes[^]*library: \d+ bytes/);
 });
+
+/** Sentences with these need a second reading. Decisions are notes of their time. */
+const HARD_WORDINGS =
+  /\bin words\b|\bknown by\b|\b(?:tool|name|text|one) of yours\b|\bhas had its say\b|\bThose that are\b|\bOne that (?:is|cannot|was)\b/g;
+
+test.each(pages.filter((page) => page !== "docs/decisions.md"))(
+  "%s says things in words that are read once",
+  (page) => {
+    const prose = read(page).replaceAll(/^```[\s\S]*?^```/gm, "");
+    expect(prose.match(HARD_WORDINGS) ?? []).toEqual([]);
+  }
+);
