@@ -66,6 +66,8 @@ export default defineConfig({
             "site/*.test.ts"
           ],
           testTimeout: PATIENCE_MS,
+          // tools/crashes.ts disturbs the scripts of these tests further.
+          ...(process.env["EVERTHINK_CRASHES"] && { setupFiles: ["./test/crashes/setup.ts"] }),
           ...inParallel
         }
       },

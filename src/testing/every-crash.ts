@@ -24,10 +24,13 @@ export interface EveryCrashResult {
   readonly differences: readonly CrashDifference[];
 }
 
-interface CrashPoint {
+export interface CrashPoint {
   readonly kind: "write" | "await";
   readonly number: number;
 }
+
+/** What tools do with the scripts of tests beside killing them once: test/crashes plays further disturbances of each. */
+export const scenes: { listener?: (scene: EveryCrashOptions<TestHost<unknown>>) => void } = {};
 
 /**
  * Throws CrashChangedOutcome, listing every point whose outcome differs.
@@ -45,6 +48,8 @@ export async function everyCrash<Host extends TestHost<unknown>>(
   options: EveryCrashOptions<Host>
 ): Promise<EveryCrashResult> {
   await loadLazyModules();
+  // Its functions are only ever given the hosts that its own `create` makes.
+  scenes.listener?.(options as object as EveryCrashOptions<TestHost<unknown>>);
   const baseline = await runUninterrupted(options);
   const points = spread(pointsOf(baseline, options.points ?? "both"), options.limit);
   const differences: CrashDifference[] = [];
@@ -57,13 +62,15 @@ export async function everyCrash<Host extends TestHost<unknown>>(
   return { points: points.length, differences };
 }
 
-interface Baseline {
+export interface Baseline {
   readonly outcome: unknown;
   readonly writes: number;
   readonly awaits: number;
 }
 
-async function runUninterrupted<Host extends TestHost<unknown>>(options: EveryCrashOptions<Host>): Promise<Baseline> {
+export async function runUninterrupted<Host extends TestHost<unknown>>(
+  options: EveryCrashOptions<Host>
+): Promise<Baseline> {
   const host = await options.create();
   await host.idle();
   const before = host.counts;
@@ -79,7 +86,7 @@ async function runUninterrupted<Host extends TestHost<unknown>>(options: EveryCr
   };
 }
 
-async function runWithCrash<Host extends TestHost<unknown>>(
+export async function runWithCrash<Host extends TestHost<unknown>>(
   options: EveryCrashOptions<Host>,
   point: CrashPoint
 ): Promise<unknown> {
@@ -102,7 +109,7 @@ async function runWithCrash<Host extends TestHost<unknown>>(
 }
 
 /** The script's end or the crash, whichever comes first. What the script still does after a crash does not count. */
-async function cutOff(host: TestHost<unknown>, script: Promise<unknown>): Promise<void> {
+export async function cutOff(host: TestHost<unknown>, script: Promise<unknown>): Promise<void> {
   const ended = script.then(
     () => undefined,
     (error: unknown) => {
@@ -114,7 +121,7 @@ async function cutOff(host: TestHost<unknown>, script: Promise<unknown>): Promis
   if (host.crashed) await host.idle();
 }
 
-function pointsOf(baseline: Baseline, which: "writes" | "awaits" | "both"): CrashPoint[] {
+export function pointsOf(baseline: Baseline, which: "writes" | "awaits" | "both"): CrashPoint[] {
   const numbered = (kind: CrashPoint["kind"], count: number) =>
     Array.from({ length: count }, (_, index) => ({ kind, number: index + 1 }));
   return [
@@ -123,7 +130,7 @@ function pointsOf(baseline: Baseline, which: "writes" | "awaits" | "both"): Cras
   ];
 }
 
-function spread(points: CrashPoint[], limit: number | undefined): CrashPoint[] {
+export function spread<Point>(points: readonly Point[], limit: number | undefined): readonly Point[] {
   if (limit === undefined || points.length <= limit) return points;
   return points.filter(
     (_, index) => Math.floor((index * limit) / points.length) !== Math.floor(((index - 1) * limit) / points.length)

@@ -3,6 +3,7 @@
 import { Agent, getAgentByName, routeAgentRequest } from "../agent-class/index.ts";
 import { readAlarm, writeAlarm } from "./inprocess/alarms.ts";
 import type { HostedClass } from "./inprocess/class-registry.ts";
+import type { Database } from "./inprocess/database.ts";
 import type { Counts } from "./inprocess/crash.ts";
 import { Engine } from "./inprocess/engine.ts";
 import { inprocessErrors, ProcessDied } from "./inprocess/errors.ts";
@@ -82,7 +83,14 @@ const defaultWorker: TestWorker<unknown> = {
   }
 };
 
+/** Everything that objects and facets have stored, by a name that is the same in every run. For tools of this repository. */
+export let storedDatabases: (host: TestHost<unknown>) => ReadonlyMap<string, Database>;
+
 export class TestHost<Env = Record<string, unknown>> {
+  static {
+    storedDatabases = (host) => host.#engine.databases();
+  }
+
   readonly env: Env;
   readonly #engine: Engine;
   readonly #outside: OutsideParty;

@@ -3,6 +3,7 @@
 import { armAlarm } from "./alarms.ts";
 import { ClassRegistry, type HostedClass } from "./class-registry.ts";
 import { CrashControl } from "./crash.ts";
+import type { Database } from "./database.ts";
 import { inprocessErrors } from "./errors.ts";
 import { watchWebCrypto } from "./foreign-work.ts";
 import { HostProcess } from "./host-process.ts";
@@ -62,6 +63,17 @@ export class Engine {
     // Reached by its name once, an object knows its name from then on.
     if (known.id.name === undefined && id.name !== undefined) known.id = id;
     return known;
+  }
+
+  /** Of all objects and facets, by their path. */
+  databases(): ReadonlyMap<string, Database> {
+    const found = new Map<string, Database>();
+    const visit = (path: string, record: ObjectRecord) => {
+      found.set(path, record.database);
+      for (const [name, facet] of record.facets) visit(`${path}/${name}`, facet);
+    };
+    for (const [key, record] of this.#records) visit(record.id.name ?? key, record);
+    return found;
   }
 
   /** Runs at a virtual time; a time that has come already means the next turn. Returns how to cancel. */
