@@ -60,7 +60,17 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     label: "Reference",
-    pages: ["configuration", "errors", "events", "limits", "stability", "performance", "comparison", "decisions"]
+    pages: [
+      "configuration",
+      "errors",
+      "events",
+      "limits",
+      "upgrading",
+      "stability",
+      "performance",
+      "comparison",
+      "decisions"
+    ]
   },
   {
     label: "Commands",

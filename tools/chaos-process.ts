@@ -17,6 +17,8 @@ export interface ProcessChaosOptions {
   seed: number;
   log?: (line: string) => void;
   lanes?: number;
+  /** The build of another release: each start after a kill runs the other one of the two. */
+  otherBuild?: string;
 }
 
 export interface ProcessRound {
@@ -36,7 +38,7 @@ export interface ProcessChaosResult {
 }
 
 export async function runProcessChaos(options: ProcessChaosOptions): Promise<ProcessChaosResult> {
-  const { kills, seed, log = () => undefined, lanes = DEFAULT_LANES } = options;
+  const { kills, seed, log = () => undefined, lanes = DEFAULT_LANES, otherBuild } = options;
   const tally = { kills: 0, next: seed };
   const rounds: ProcessRound[] = [];
   const lane = async () => {
@@ -44,6 +46,7 @@ export async function runProcessChaos(options: ProcessChaosOptions): Promise<Pro
     try {
       const expected = await playUndisturbed(server);
       let { durationMs } = expected;
+      if (otherBuild !== undefined) server.deployInTurn([otherBuild, server.build]);
       while (tally.kills < kills) {
         const round = await playKilled(server, { ...expected, durationMs }, tally.next++);
         tally.kills += round.kills.length;

@@ -2,7 +2,7 @@
 // data and the same port. Guarantees: `start` returns only when the port answers, `kill` and `stop` only when the
 // process is gone, and nothing outlives this process. Data given by the caller is never removed. How workerd is
 // configured and started is shared with `everthink serve`; here it is not supervised, because tests want to see it die.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -79,6 +79,8 @@ export class WorkerServer {
   readonly #scratch: string;
   readonly #onOutput: ((text: string) => void) | undefined;
   #port: number;
+  #builds: readonly string[] = [];
+  #starts = 0;
   #log = "";
   #running: WorkerdProcess | undefined;
 
@@ -113,10 +115,23 @@ export class WorkerServer {
     return this.#log;
   }
 
+  /** From the next start on each start runs the next of these builds, as text, on the same data: a deploy, or its undoing. */
+  deployInTurn(builds: readonly string[]): void {
+    this.#builds = builds;
+    this.#starts = 0;
+  }
+
+  /** What it runs, as text. */
+  get build(): string {
+    return readFileSync(join(this.#scratch, BUNDLE), "utf8");
+  }
+
   /** Starts workerd again on the same data and port. Does nothing when it is running. */
   async start(): Promise<void> {
     if (this.#running) return;
     mkdirSync(this.dataDirectory, { recursive: true });
+    const build = this.#builds[this.#starts++ % this.#builds.length];
+    if (build !== undefined) writeFileSync(join(this.#scratch, BUNDLE), build);
     const running = await launchWorkerd({
       binary: findWorkerd([import.meta.dirname]),
       configFile: join(this.#scratch, "config.capnp"),

@@ -17,6 +17,8 @@ export interface WorkChaosOptions {
   readonly seed: number;
   /** A round whose tasks would be due later than this has none. Default: each has tasks, and waits for their minute. */
   readonly tasksWithinMs?: number;
+  /** The build of another release: each start after a kill runs the other one of the two. */
+  readonly otherBuild?: string;
   readonly log?: (line: string) => void;
 }
 
@@ -29,7 +31,7 @@ export interface WorkChaosResult {
 }
 
 export async function runWorkChaos(options: WorkChaosOptions): Promise<WorkChaosResult> {
-  const { kills, seed, tasksWithinMs = Number.POSITIVE_INFINITY, log = () => undefined } = options;
+  const { kills, seed, tasksWithinMs = Number.POSITIVE_INFINITY, otherBuild, log = () => undefined } = options;
   const outside = new Outside();
   const telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
   const effectsPort = await outside.listen();
@@ -40,6 +42,7 @@ export async function runWorkChaos(options: WorkChaosOptions): Promise<WorkChaos
     loaderBinding: "LOADER",
     allowsPrivateNetwork: true
   });
+  if (otherBuild !== undefined) server.deployInTurn([otherBuild, server.build]);
   const over = new AbortController();
   const working = outside.runWorkflows(server.url, over.signal);
   const tallies = new Map<string, Tally>();
