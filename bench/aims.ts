@@ -32,6 +32,8 @@ export const AIMS: readonly Aim[] = [
   { metric: "backToBack", comparedTo: "baseline", limit: 1.4 },
   { metric: "tenTools", comparedTo: "baseline", limit: 1.2 },
   { metric: "tenTools", comparedTo: "baseline", limit: 0.8, of: "everthink-plugins" },
+  // It waits for the end of a step, and a turn ends and another begins then.
+  { metric: "steer", comparedTo: "ownStep", limit: 4 },
   { metric: "burstRate", comparedTo: "baseline", limit: 5 },
   { metric: "pacedCpu", comparedTo: "baseline", limit: 1.1 },
   { metric: "pacedDisk", comparedTo: "baseline", limit: 5 },

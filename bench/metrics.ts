@@ -17,6 +17,8 @@ export const METRICS = {
   turnCpu: { label: "The same, CPU of the process", unit: "ms" },
   tenTools: { label: "Ten tool calls, one after another", unit: "ms" },
   tenToolsAtOnce: { label: "Ten tool calls in one step", unit: "ms" },
+  ownStep: { label: "A step of a turn with tools, its model thinks for 20 ms", unit: "ms" },
+  steer: { label: "From a steer to the first text of the turn that takes over", unit: "ms" },
   burstRate: { label: "2,000-chunk burst", unit: "chunks/s", higherIsBetter: true },
   pacedCpu: { label: "Paced stream (400 chunks, one in 5 ms), CPU a chunk", unit: "µs" },
   pacedDisk: { label: "Paced stream, bytes to disk", unit: "KiB" },

@@ -168,6 +168,45 @@ export class Connection {
     this.#onFrame = undefined;
   }
 
+  /**
+   * Asks, and gives another message to the turn when half of its steps are over. `stepMs`: of an ordinary step.
+   * `effectMs`: from sending that message to the first text of its answer.
+   */
+  async askAndSteer(script: Partial<Script>): Promise<{ readonly stepMs: number; readonly effectMs: number }> {
+    const half = Math.floor(readScript(writeScript(script)).callSteps / 2);
+    const [id, steerId] = [`r${(requests += 1)}`, `r${(requests += 1)}`];
+    const outputs: number[] = [];
+    const given = new Promise<number>((resolve, reject) => {
+      this.#watch = {
+        id,
+        onChunk: ({ type }) => {
+          if (type !== "tool-output-available" || outputs.push(performance.now()) !== half) return;
+          const message = userMessage(writeScript({}));
+          this.#socket.send(
+            JSON.stringify({ type: "cf_agent_chat_steering", key: steerId, do: "steer", id: steerId, message })
+          );
+          resolve(performance.now());
+        },
+        onEnd: () => reject(new Error("The turn ended before it was steered."))
+      };
+    });
+    const body = JSON.stringify({ messages: [userMessage(writeScript(script))], trigger: "submit-message" });
+    this.#socket.send(JSON.stringify({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } }));
+    const givenAt = await given;
+    let textAt = Number.NaN;
+    await new Promise<void>((resolve) => {
+      this.#watch = {
+        id: steerId,
+        onChunk: ({ type }) => {
+          if (type === "text-delta") textAt = performance.now();
+        },
+        onEnd: () => resolve()
+      };
+    });
+    const [first = Number.NaN] = outputs;
+    return { stepMs: ((outputs.at(-1) ?? Number.NaN) - first) / (outputs.length - 1), effectMs: textAt - givenAt };
+  }
+
   async #collect(id: string, sentAt: number): Promise<{ answer: Answer; textChars: number }> {
     const answer = { firstTextMs: Number.NaN, doneMs: Number.NaN, textFrames: 0, toolOutputs: 0 };
     let textChars = 0;

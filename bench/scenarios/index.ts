@@ -4,11 +4,12 @@ import { histories } from "./histories.ts";
 import { installSize } from "./install.ts";
 import { memory, restart, start } from "./processes.ts";
 import type { Scenario } from "./scenario.ts";
-import { burst, oneChunkTurn, paced, replay, tools } from "./turns.ts";
+import { burst, oneChunkTurn, paced, replay, steering, tools } from "./turns.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
   oneChunkTurn,
   tools,
+  steering,
   burst,
   paced,
   ...histories,

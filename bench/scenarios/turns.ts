@@ -8,6 +8,8 @@ const SINGLE_TURNS = 7;
 const TURNS_IN_A_ROW = 20;
 const TOOL_CALLS = 10;
 const TOOL_TURNS = 3;
+const STEERED_TURNS = 7;
+const STEP_PAUSE_MS = 20;
 const BURST_CHUNKS = 2_000;
 const PACED_CHUNKS = 400;
 const PACED_PAUSE_MS = 5;
@@ -67,6 +69,27 @@ export const tools: Scenario = {
       atOnce.push((await connection.ask({ callSteps: 1, callsPerStep: TOOL_CALLS })).doneMs);
     }
     return { tenTools: quantile(inSteps, 0.5), tenToolsAtOnce: quantile(atOnce, 0.5) };
+  }
+};
+
+/** In the middle of a turn with tools a message is given to it. Of what steers only: the others have no word for it. */
+export const steering: Scenario = {
+  name: "steer",
+  weight: "light",
+  prepare: (arena, round) => warmUp(arena, `steer-${round}`),
+  run: async (arena, round) => {
+    const { contender } = arena;
+    if (contender.name !== "everthink" && contender.name !== "everthink-plugins") return {};
+    const connection = arena.client(`steer-${round}`);
+    const steps: number[] = [];
+    const effects: number[] = [];
+    for (let turn = 0; turn < STEERED_TURNS; turn += 1) {
+      await pause(BETWEEN_TURNS_MS);
+      const { stepMs, effectMs } = await connection.askAndSteer({ callSteps: TOOL_CALLS, stepPauseMs: STEP_PAUSE_MS });
+      steps.push(stepMs);
+      effects.push(effectMs);
+    }
+    return { ownStep: quantile(steps, 0.5), steer: quantile(effects, 0.5) };
   }
 };
 

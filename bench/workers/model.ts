@@ -74,6 +74,7 @@ async function* partsOf(
   const stepsDone = prompt.slice(asked).filter(({ role }) => role === "tool").length;
   yield { type: "stream-start", warnings: [] };
   if (stepsDone < script.callSteps) {
+    if (script.stepPauseMs > 0) await scheduler.wait(script.stepPauseMs);
     yield* callParts(script, stepsDone);
     yield { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage: USAGE };
     return;

@@ -11,6 +11,8 @@ export interface Script {
   /** Steps with calls of the tool "echo" before the text. */
   callSteps: number;
   callsPerStep: number;
+  /** Before each of those steps, as a model that thinks. */
+  stepPauseMs: number;
   /** After the last delta the answer stays open until it is cancelled. */
   isHeld: boolean;
 }
@@ -21,6 +23,7 @@ export const ONE_CHUNK: Script = {
   pauseMs: 0,
   callSteps: 0,
   callsPerStep: 1,
+  stepPauseMs: 0,
   isHeld: false
 };
 
