@@ -151,14 +151,17 @@ async function settled<T>(network: Network, work: Promise<T>): Promise<T> {
 }
 
 test("send() resolves with the end of the chain", async () => {
-  const { network, client, asked } = await running();
+  const { network, client, asked } = await running({ isSlow: true });
   let end: TurnEnd | undefined;
   void asked.then((ended) => (end = ended));
   const steered = client.steer("No, in Rome.");
   await network.settle();
   await steered;
-  expect(end).toBeUndefined();
   held.resolve();
+  await network.settle();
+  // The first turn is over, and the one that took over is not.
+  expect(end).toBeUndefined();
+  slow.open();
   await network.settle();
   expect(shownIn(client).at(-1)).toBe("assistant:In Rome.");
   expect(end).toMatchObject({ outcome: "completed", answeredBy: expect.any(String) });
