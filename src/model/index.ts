@@ -51,7 +51,7 @@ export {
 export type { OfferedTools, RedirectedCall } from "./offered-tools.ts";
 export { withoutEmpty } from "./empty-content.ts";
 export { streamOf, withDoStream, type DoStream, type StreamCallOptions, type Streamed } from "./guarded-model.ts";
-export { oneCallModel, type ChosenCall } from "./one-call-model.ts";
+export { ONE_CALL_MODEL, oneCallModel, type ChosenCall } from "./one-call-model.ts";
 export type { ModelPart } from "./coalesce.ts";
 export type { SpanNotes } from "./noted-spans.ts";
 export { installedSdk, openSdk, type ModelObject, type Sdk, type SdkModule } from "./sdk.ts";

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { action, usd } from "../../src/index.ts";
 import type {
   ChatView,
+  CostsView,
   InboxView,
   ShownReceipt,
   StartedRun,
@@ -175,6 +176,7 @@ describe("tools", () => {
     expect(turn).toMatchObject({ trigger: "by-hand", status: "completed", attempts: [{ modelId: "by-hand" }] });
     expect(call).toMatchObject({ toolName: "look", status: "output", output: { text: "seen sea" } });
     expect(turn.usage.totalTokens ?? 0).toBe(0);
+    expect((await look<CostsView>(host, "costs")).withoutLimits.total).toEqual({ usd: 0, tokens: 0, calls: 0 });
     expect(scene.script.calls).toHaveLength(0);
     const { messages } = await look<ChatView>(host, "chat");
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);

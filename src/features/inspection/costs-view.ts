@@ -5,6 +5,7 @@ import type { ChatServices } from "../../feature/services.ts";
 import { pathKey } from "../../host/path.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { turnOf, type TurnHistory } from "../../journal/history.ts";
+import { ONE_CALL_MODEL } from "../../model/index.ts";
 import { parseJson, type Json } from "../../util/json.ts";
 import { amountOf } from "../budgets/amount.ts";
 import type { BudgetMembers } from "../budgets/capability.ts";
@@ -97,7 +98,9 @@ async function turnsWithoutLimits({ journal, features }: ChatServices) {
   }
   const budgets = features.role("budgets");
   const accounts = await Promise.all(turns.map(({ turnId }) => budgets?.costOf(turnId)));
-  return { turns: turns.filter((_, index) => accounts[index] === undefined), isCut };
+  // A tool that was run by hand asked no model.
+  const asked = ({ models }: TurnHistory) => models.some((model) => model !== ONE_CALL_MODEL);
+  return { turns: turns.filter((turn, index) => accounts[index] === undefined && asked(turn)), isCut };
 }
 
 /** Pure. */
