@@ -312,7 +312,8 @@ describe("init", () => {
 
   test("a prefix reaches plugin and page, and the project is inspected without a finding", async () => {
     await run("init", "shop", "--no-install", "--route-prefix", "/api/agents");
-    expect(read("shop/page/main.tsx")).toContain('prefix: "api/agents"');
+    expect(read("shop/page/use-conversations.ts")).toContain('agent: "conversations", prefix: "api/agents"');
+    expect(read("shop/page/app.tsx")).toMatch(/agent="assistant"\n +prefix="api\/agents"/);
     expect(read("shop/vite.config.ts")).toContain('think({ routePrefix: "/api/agents", authorize: "src/auth.ts" }),');
     symlinkSync(join(repository, "node_modules"), join(folder, "shop/node_modules"));
     const { output, code } = await run("inspect", "--root", "shop");

@@ -2,7 +2,7 @@
 // an approval, a power cut in the middle of an answer, its test, its build, served, and a deployment that uploads nothing. CI
 // plays one starter; `npm run first-day` plays all and writes the times into docs/performance.md.
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -15,7 +15,9 @@ import { PackedProject, repository } from "./packed-project.ts";
 const isWhole = process.env["EVERTHINK_FIRST_DAY"] === "all";
 /** It asks a person. */
 const PLAYED = "business-workflow";
-const STARTERS = readdirSync(join(repository, "starters")).filter((name) => name !== "shared");
+const STARTERS = readdirSync(join(repository, "starters")).filter((name) =>
+  existsSync(join(repository, "starters", name, "starter.json"))
+);
 /** A busy machine takes minutes for what takes a quiet one seconds. */
 const PATIENCE_MS = 600_000;
 const STEPS = [

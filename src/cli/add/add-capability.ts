@@ -113,12 +113,17 @@ interface NamedAgent {
   readonly override: "override " | "";
 }
 
+/** Of the starters, some of which have a second agent for the list of conversations. */
+const USUAL_AGENT = "assistant";
+
 async function agentOf(parsed: ParsedArguments, context: CliContext): Promise<NamedAgent> {
   const { root, manifest } = await loadProject(parsed, context);
   const agents = manifest.agents.filter(({ kind }) => kind === "top-level");
   const wanted = parsed.text("agent");
   const known = agents.map(({ id }) => id).join(", ");
-  const [agent, another] = wanted === undefined ? agents : agents.filter(({ id }) => id === wanted);
+  const usual = agents.some(({ id }) => id === USUAL_AGENT) ? USUAL_AGENT : undefined;
+  const named = wanted ?? usual;
+  const [agent, another] = named === undefined ? agents : agents.filter(({ id }) => id === named);
   if (agent === undefined) {
     throw new CommandError(
       wanted === undefined ? "The project has no agent." : `The project has no agent "${wanted}".`,

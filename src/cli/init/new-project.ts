@@ -25,9 +25,13 @@ export function projectFiles(starter: ReadonlyMap<string, string>, settings: Pro
   const merged = `thinkWorkerConfig({ routePrefix: ${JSON.stringify(routePrefix)} })`;
   change(files, "vite.config.ts", (text) => text.replace("config: thinkWorkerConfig()", `config: ${merged}`));
   const prefix = JSON.stringify(routePrefix.replace(/^\/+|\/+$/g, ""));
-  change(files, "page/main.tsx", (text) =>
-    text.replace(/agent: "assistant",/, `agent: "assistant", prefix: ${prefix},`)
-  );
+  for (const path of [...files.keys()].filter((name) => /^page\/[\w-]+\.tsx?$/.test(name))) {
+    change(files, path, (text) =>
+      text
+        .replace(/\bagent: "(assistant|conversations)",/g, `agent: "$1", prefix: ${prefix},`)
+        .replace(/(\n *)agent="assistant"/, `$1agent="assistant"$1prefix=${prefix}`)
+    );
+  }
   return files;
 }
 

@@ -184,7 +184,7 @@ const add: CommandDefinition = {
   ],
   options: {
     ...MODEL_OPTIONS,
-    agent: { value: "id", text: "of messenger and mcp: which agent; the only one without it" },
+    agent: { value: "id", text: "of messenger and mcp: which agent; the only one, or assistant, without it" },
     name: { value: "id", text: "of mcp: what its tools are named after; a word of the address without it" },
     to: { value: "folder", text: "of chat: page/chat" },
     json: {
