@@ -231,7 +231,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     if (!isModel(own)) throw modelCallErrors.NotAModelError(own);
     const { meter, onSpent, coalesce, offered } = this.#input;
     const resolved = this.#sdk.resolveModel(own);
-    const metered = meter ? meterModel(resolved, meter, () => this.stepNumber, onSpent) : resolved;
+    const metered = meter ? meterModel(resolved, meter, { step: () => this.stepNumber, onSpent }) : resolved;
     return guardModel(metered, { callIds: this.#callIds, coalesce, offered });
   }
 

@@ -61,15 +61,20 @@ export const WRAP_EACH = Symbol("everthink.wrap-each");
 
 type WrapEach = (wrap: (model: ModelObject) => ModelObject) => ModelObject;
 
+interface MeteredTurn {
+  /** The number of the step whose call it is. */
+  readonly step?: () => number;
+  readonly onSpent?: ((call: SpentCall) => void) | undefined;
+}
+
 /** The same model, each call of which is measured. */
 export function meterModel(
   model: ModelObject,
   meter: CallMeter,
-  step: () => number = () => 0,
-  onSpent?: (call: SpentCall) => void
+  { step = () => 0, onSpent }: MeteredTurn = {}
 ): ModelObject {
   const { [WRAP_EACH]: wrapEach } = model as { [WRAP_EACH]?: WrapEach };
-  if (wrapEach) return wrapEach((one) => meterModel(one, meter, step, onSpent));
+  if (wrapEach) return wrapEach((one) => meterModel(one, meter, { step, onSpent }));
   const begin = async (options: MeteredOptions) => {
     const { provider, modelId } = model;
     const { abortSignal } = options;

@@ -1,5 +1,5 @@
 // A deploy in the middle of a turn: the class has other tools and another prompt when the next process goes on.
-import { tool } from "ai";
+import { tool, type ToolSet, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
@@ -35,7 +35,7 @@ class Clerk extends Think {
     return isNew ? "You are the new clerk." : "You are the old clerk.";
   }
 
-  override getTools() {
+  override getTools(): ToolSet {
     const lookUp = tool({ inputSchema: nothing, execute: () => hang.promise });
     const find = tool({ inputSchema: nothing, execute: () => "found" });
     return isNew ? { find } : { lookUp };
@@ -58,7 +58,8 @@ test("the next step after a deploy uses the new tools and the new prompt, and th
   const [before, after] = asked;
   expect([before?.tools, after?.tools]).toEqual([["lookUp"], ["find"]]);
   expect([before?.system, after?.system].map((system) => system?.match(/old|new/)?.[0])).toEqual(["old", "new"]);
-  const messages = await (await host.get(Clerk, "a")).getMessages();
+  const again = await host.get(Clerk, "a");
+  const messages = (await (again.getMessages() as Promise<unknown>)) as UIMessage[];
   const parts = messages.at(-1)?.parts.map((part) => ("state" in part ? `${part.type} ${part.state}` : part.type));
   // The tool that is gone had started: it is said to be cut off, and the answer goes on in the same message.
   expect(parts).toEqual(expect.arrayContaining(["tool-lookUp output-error"]));
