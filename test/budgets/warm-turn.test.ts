@@ -44,13 +44,17 @@ test("a turn of a class without capabilities passes no code of one", () => {
 
 test("a turn of a class that names no capability asks those only that may have work without being named", () => {
   const asked = new Set(passed.think.files.flatMap((path) => path.match(/^features\/([^/]+)/)?.[1] ?? []));
-  // Rows of an earlier deploy, readers over HTTP, default tools, and whether the class overrides a name.
+  // Rows of an earlier deploy, readers over HTTP, default tools, whether the class overrides a name, returned several models or
+  // has set a browser, and whether somebody runs a tool by hand.
   expect([...asked].sort()).toEqual([
     "actions",
     "agent-tools",
+    "browser",
     "channels",
     "clients",
+    "inspection",
     "mcp",
+    "models",
     "submissions",
     "workflows",
     "workspace"
