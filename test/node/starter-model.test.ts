@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { PROVIDERS, variablesOf, type ModelAnswers } from "../../src/cli/init/providers.ts";
 import { parseVariables } from "../../src/framework/serve/variables.ts";
+import { endInQuestion } from "../../src/model/message-codec.ts";
 import { modelStatus } from "../../starters/shared/models/model.ts";
+import { offlineModel } from "../../starters/shared/models/offline-model.ts";
 
 const starter = fileURLToPath(new URL("../../starters/shared", import.meta.url));
 const KEY = "sk-secret-0123456789";
@@ -83,4 +85,15 @@ test("the declared variables are those that the model is chosen by", () => {
   const ofLogin = new Set(["LOGIN_USERS", "SESSION_SECRET"]);
   const ofModel = [...declared.keys()].filter((name) => !ofLogin.has(name));
   expect([...ofModel, "OFFLINE_PACE_MS", "EVERTHINK_DEVELOPMENT"].toSorted()).toEqual(names.toSorted());
+});
+
+test("the offline model goes on in the middle of a sentence, as it is asked to after a crash", async () => {
+  const model = offlineModel([{ match: /hello/i, steps: () => [{ text: "Hello, I am here." }] }]);
+  const text = (words: string) => [{ type: "text" as const, text: words }];
+  const prompt = endInQuestion([
+    { role: "user", content: text("Hello") },
+    { role: "assistant", content: text("Hello, I") }
+  ]) as Parameters<typeof model.doGenerate>[0]["prompt"];
+  const { content } = await model.doGenerate({ prompt });
+  expect(content).toEqual(text(" am here."));
 });

@@ -74,11 +74,14 @@ function streamOf(from: AsyncGenerator<StreamPart>): ReadableStream<StreamPart> 
   });
 }
 
+/** How everthink asks for the rest of an answer that a crash has cut off: no question of a person. */
+const GO_ON = /^Continue your previous response/;
+
 /** What the plan has and the prompt does not. */
 function nextStep(plans: readonly Plan[], { prompt, tools }: ModelCall): Step {
-  const asked = prompt.findLastIndex(({ role }) => role === "user");
+  const asked = prompt.findLastIndex((message) => message.role === "user" && !GO_ON.test(textOf(message)));
   const question = textOf(prompt[asked]);
-  const since = prompt.slice(asked + 1);
+  const since = prompt.slice(asked + 1).filter(({ role }) => role !== "user");
   let said = since.map(textOf).join("");
   const results = since
     .flatMap((message) => (message.role === "tool" ? message.content : []))
