@@ -68,7 +68,6 @@ export interface InspectionSource {
   file(path: string): Promise<FileView | undefined>;
   /** What the agent's tree has spent under its budgets, and its turns without limits. */
   costs(): Promise<CostsView>;
-  /** A sentence when it was refused. */
   /** The conversation for a page that takes part in it. */
   chat(): ChatView;
   /** The tools of a turn that would start now. */
@@ -81,6 +80,7 @@ export interface InspectionSource {
   run(toolName: string, input: unknown): Promise<StartedRun>;
   /** Rows of a table of the object. */
   table(name: string, page: TablePage): TableView | undefined;
+  /** A sentence when it was refused. */
   decide(id: string, decision: Decision): Promise<{ readonly refused?: string }>;
   tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined>;
 }
