@@ -10,6 +10,7 @@ import { generateThinkTypes } from "../generate/declarations.ts";
 import { discoverThinkApp } from "../manifest/discover.ts";
 import { exportedNames } from "./own-declarations.ts";
 import { planProject } from "./migrate-project.ts";
+import { moveManifest } from "./move-config.ts";
 import { formatMigration, isWholeMigration, migrate, migrationValue, unifiedDifference } from "./migrate.ts";
 import { rewriteModule } from "./rewrite-module.ts";
 import { verdictOn } from "./specifiers.ts";
@@ -77,7 +78,8 @@ function planned(name: string, files: Readonly<Record<string, string>>) {
   });
   return {
     notes: notes.map(({ file, line, text }) => `${file}:${line}: ${text}`),
-    changed: Object.fromEntries(changes.map(({ file, after }) => [file, after]))
+    changed: Object.fromEntries(changes.map(({ file, after }) => [file, after])),
+    isWhole: notes.every(({ isAdvice = false }) => isAdvice)
   };
 }
 
@@ -203,7 +205,7 @@ test("names are read off the declarations of a module", () => {
 describe("what has to be looked at is listed with file and line", () => {
   test("modules, names, other kinds of files, generated types and files that are no code", () => {
     const { notes, changed } = planned("notes", {
-      "src/a.ts": '\nimport { McpAgent } from "agents/mcp";\nimport agents from "agents/vite";\n',
+      "src/a.ts": '\nimport { McpAgent } from "agents/mcp";\nimport { AIChatAgent } from "@cloudflare/ai-chat";\n',
       "src/b.ts": 'import { Gone } from "agents";\n',
       "src/page.vue": '<script>\nimport { useAgent } from "agents/react";\n</script>\n',
       "src/broken.ts": 'import { Agent } from "agents";\nconst = 3;\n',
@@ -215,7 +217,7 @@ describe("what has to be looked at is listed with file and line", () => {
     expect(notes).toEqual([
       'src/a.ts:2: "agents/mcp" has no counterpart in everthink',
       expect.stringMatching(
-        /^src\/a\.ts:3: "agents\/vite" has no counterpart in everthink; bundled skills are skillsImport\(\)/
+        /^src\/a\.ts:3: "@cloudflare\/ai-chat" has no counterpart in everthink; extend Think of "everthink"/
       ),
       'src/b.ts:1: Gone of "agents" has no counterpart in everthink',
       expect.stringMatching(/^src\/broken\.ts:2: it cannot be parsed and was left alone: .+/),
@@ -224,6 +226,50 @@ describe("what has to be looked at is listed with file and line", () => {
       "think.d.ts:1: the original generated it: delete it and run everthink types, which writes everthink.d.ts"
     ]);
     expect(Object.keys(changed)).toEqual(["src/b.ts"]);
+  });
+});
+
+test("agents/vite may stay: the command says so and exits 0, and the package stays listed", () => {
+  const { notes, changed, isWhole } = planned("vite", {
+    "package.json": '{ "dependencies": { "agents": "1", "@cloudflare/think": "1" } }',
+    "vite.config.ts": 'import agents from "agents/vite";\nexport default { plugins: [agents()] };\n',
+    "src/server.ts": 'import { Think } from "@cloudflare/think";\n'
+  });
+  expect(notes).toEqual([expect.stringMatching(/^vite\.config\.ts:1: "agents\/vite" is left as it is.*works/)]);
+  expect(isWhole).toBe(true);
+  expect(Object.keys(changed)).toEqual(["src/server.ts", "package.json"]);
+  expect(JSON.parse(changed["package.json"] ?? "")).toEqual({ dependencies: { agents: "1", everthink: "^1.2.3" } });
+});
+
+describe("package.json keeps its form", () => {
+  const manifest = {
+    name: "x",
+    dependencies: { agents: "1", ai: "6", "@cloudflare/think": "1" },
+    devDependencies: { agents: "1" },
+    scripts: { dev: "vite" }
+  };
+  const moved = {
+    name: "x",
+    dependencies: { ai: "6", everthink: "^1.2.3" },
+    devDependencies: { everthink: "^1.2.3" },
+    scripts: { dev: "vite" }
+  };
+
+  test.each([
+    ["tabs", "\t", "\n"],
+    ["4 spaces", "    ", "\n"],
+    ["3 spaces", "   ", "\n"],
+    ["2 spaces", "  ", "\n"],
+    ["CRLF", "  ", "\r\n"],
+    ["CRLF and tabs", "\t", "\r\n"]
+  ])("%s", (_name, indentation, lineEnd) => {
+    const text = (value: object) => `${JSON.stringify(value, null, indentation)}\n`.replaceAll("\n", lineEnd);
+    expect(moveManifest(text(manifest), [], "1.2.3")).toBe(text(moved));
+  });
+
+  test("one line", () => {
+    expect(moveManifest(JSON.stringify(manifest), [], "1.2.3")).not.toContain("\n");
+    expect(JSON.parse(moveManifest(JSON.stringify(manifest), [], "1.2.3"))).toEqual(moved);
   });
 });
 
@@ -312,7 +358,7 @@ test("a difference is one that patch applies", () => {
 test("every module that has a counterpart is one that this package exports", () => {
   const { exports } = JSON.parse(readFileSync(join(TAKEOVER, "../../package.json"), "utf8")) as { exports: object };
   const exported = new Set(Object.keys(exports));
-  const named = ["agent-tools", "chat-sdk", "sessions", "skills", "skills-module", "workflows"].map(
+  const named = ["agent-tools", "chat-sdk", "observability", "sessions", "skills", "skills-module", "workflows"].map(
     (name) => `agents/${name}`
   );
   // Of the published README.
@@ -334,6 +380,8 @@ test("every module that has a counterpart is one that this package exports", () 
 test("virtual entries get our name, and published clients stay", () => {
   expect(verdictOn("virtual:think/entry", EXPORTED)).toEqual({ to: "virtual:everthink/entry" });
   expect(verdictOn("agents/client", EXPORTED)).toBe("keep");
+  // A schema and a prompt for a model, which touch no agent.
+  expect(verdictOn("agents/schedule", EXPORTED)).toBe("keep");
   expect(verdictOn("react", EXPORTED)).toBe("keep");
 });
 

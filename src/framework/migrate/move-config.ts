@@ -1,6 +1,6 @@
 // Files of a project that are no modules and name the packages all the same: package.json, Wrangler's configuration and
 // TypeScript's. Only those names change; comments, order and every other value stay. Pure.
-import { applyEdits, modify, parse } from "jsonc-parser";
+import { applyEdits, modify, parse, type FormattingOptions, type ModificationOptions } from "jsonc-parser";
 import { isObject } from "../../util/json.ts";
 import { parseWranglerConfig } from "../config/read-wrangler.ts";
 import type { SpecifierVerdict } from "./specifiers.ts";
@@ -13,7 +13,7 @@ export function moveManifest(before: string, used: readonly string[], version: s
   const manifest: unknown = parse(before);
   if (!isObject(manifest)) return before;
   const isUsed = (name: string) => used.some((one) => one === name || one.startsWith(`${name}/`));
-  const formattingOptions = { insertSpaces: !/^\t/m.test(before), tabSize: /^ {4}"/m.test(before) ? 4 : 2 };
+  const options = formOf(before);
   let after = before;
   for (const field of DEPENDENCY_FIELDS) {
     const listed = manifest[field];
@@ -21,12 +21,22 @@ export function moveManifest(before: string, used: readonly string[], version: s
     const replaced = REPLACED.filter((name) => name in listed);
     if (replaced.length === 0) continue;
     for (const name of replaced.filter((one) => !isUsed(one))) {
-      after = applyEdits(after, modify(after, [field, name], undefined, { formattingOptions }));
+      after = applyEdits(after, modify(after, [field, name], undefined, options));
     }
     if ("everthink" in listed) continue;
-    after = applyEdits(after, modify(after, [field, "everthink"], `^${version}`, { formattingOptions }));
+    after = applyEdits(after, modify(after, [field, "everthink"], `^${version}`, options));
   }
   return after;
+}
+
+/** As the file is written: by its first indented line. A file of one line stays one line. */
+function formOf(text: string): ModificationOptions {
+  const [, eol, indentation] = /(\r?\n)([ \t]+)/.exec(text) ?? [];
+  if (eol === undefined || indentation === undefined) return {};
+  const formattingOptions: FormattingOptions = indentation.startsWith("\t")
+    ? { insertSpaces: false, eol }
+    : { insertSpaces: true, tabSize: indentation.length, eol };
+  return { formattingOptions };
 }
 
 /** Only the virtual entry: everything else names data. A file that cannot be parsed stays as it is. */
