@@ -74,6 +74,7 @@ const HOOKS = [
   "beforeToolCall",
   "afterToolCall",
   "onStepFinish",
+  "onStepEnd",
   "onChunk",
   "onChatResponse",
   "onChatError",

@@ -31,7 +31,7 @@ export type Overrides = Pick<
   | "onChatRecovery"
   | "onChatResponse"
   | "onChunk"
-  | "onStepFinish"
+  | "onStepEnd"
   | "resolveModel"
   | "sendReasoning"
   | "sendUsage"

@@ -339,6 +339,18 @@ export abstract class ThinkCore<
   onStepFinish(_context: StepContext): MaybePromise<void> {}
 
   /**
+   * `onStepFinish` under the name that AI SDK 7 has for it. A class that overrides both has this one called; call
+   * `super.onStepEnd` to have the other called, too.
+   * @example
+   * onStepEnd({ usage }: StepContext) {
+   *   this.spent += usage.totalTokens ?? 0;
+   * }
+   */
+  onStepEnd(context: StepContext): MaybePromise<void> {
+    return this.onStepFinish(context);
+  }
+
+  /**
    * Called with each chunk, which is often. A throw is logged.
    * @example
    * onChunk({ chunk }: Parameters<Think["onChunk"]>[0]) {

@@ -115,7 +115,7 @@ describe("step and chunk hooks", () => {
   test("are wired only when the class has its own", async () => {
     expect((await hooksOf({}).assemble(turn, [], 0)).modelHooks).toEqual({});
     const noop = () => undefined;
-    const { modelHooks } = await hooksOf({ beforeStep: noop, onChunk: noop, onStepFinish: noop }).assemble(turn, [], 0);
+    const { modelHooks } = await hooksOf({ beforeStep: noop, onChunk: noop, onStepEnd: noop }).assemble(turn, [], 0);
     expect(Object.keys(modelHooks)).toEqual(["prepareStep", "onChunk", "onStepFinish"]);
   });
 
@@ -125,7 +125,7 @@ describe("step and chunk hooks", () => {
     const chunks: ChunkContext[] = [];
     const hooks = hooksOf({
       beforeStep: (context) => void starts.push(context),
-      onStepFinish: (context) => void steps.push(context),
+      onStepEnd: (context) => void steps.push(context),
       onChunk: (context) => void chunks.push(context)
     });
     const { modelHooks } = await hooks.assemble(turn, [], 0);
@@ -140,7 +140,7 @@ describe("step and chunk hooks", () => {
   test("an event is copied, never changed", async () => {
     const { steps } = await generateText({ model: scriptedModel([reply(text("a"))]), prompt: "b" });
     const step = steps[0];
-    const { modelHooks } = await hooksOf({ onStepFinish: (context) => expect(context.text).toBe("a") }).assemble(
+    const { modelHooks } = await hooksOf({ onStepEnd: (context) => expect(context.text).toBe("a") }).assemble(
       turn,
       [],
       0

@@ -27,6 +27,7 @@ import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/r
 import { isContinuation, type TurnOutcome, type TurnView } from "../turn/turn.ts";
 import { cutErrorText, errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
+import { WarnOnce } from "../util/warn-once.ts";
 import { isThenable } from "../util/maybe-promise.ts";
 import type { Assembly } from "./assemble.ts";
 import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "../model/failure-classifier.ts";
@@ -63,6 +64,7 @@ export interface HookHost {
 export class UserTurnHooks implements TurnHooks {
   readonly #host: HookHost;
   readonly #log: FailureLog;
+  readonly #warnings = new WarnOnce();
   /** While `onChatError` runs, which answers at once. */
   #partial: UIMessage | undefined;
 
@@ -291,6 +293,7 @@ export class UserTurnHooks implements TurnHooks {
   #modelHooks(turn: TurnView): ModelCallHooks {
     const { overrides } = this.#host;
     const isOverridden = (hook: string) => this.#host.isOverridden(hook);
+    if (isOverridden("onStepEnd") && isOverridden("onStepFinish")) this.#warnings.warn(BOTH_STEP_HOOKS);
     const observer = this.#host.turnFeatures.observer();
     return {
       ...(isOverridden("beforeStep") && {
@@ -305,10 +308,11 @@ export class UserTurnHooks implements TurnHooks {
           }
         }
       }),
-      ...((isOverridden("onStepFinish") || observer) && {
+      ...((isOverridden("onStepFinish") || isOverridden("onStepEnd") || observer) && {
         onStepFinish: async (event: StepEnd) => {
           try {
-            await this.#in(turn, () => overrides.onStepFinish(stepEndContext(event, turn)));
+            // Where the class has none of its own, it calls `onStepFinish`.
+            await this.#in(turn, () => overrides.onStepEnd(stepEndContext(event, turn)));
           } finally {
             await observer?.onStepFinish(turn, event);
           }
@@ -363,6 +367,8 @@ function isSdkError(error: unknown): boolean {
 }
 
 const DECISIONS: ReadonlySet<unknown> = new Set(["allow", "block", "substitute"]);
+const BOTH_STEP_HOOKS =
+  "The class overrides onStepEnd and onStepFinish, which are one hook under two names: onStepEnd is called, and calls onStepFinish only through super.onStepEnd(context).";
 const NO_TEXT = "Something went wrong.";
 
 function textOf(answer: unknown, error: unknown): string {

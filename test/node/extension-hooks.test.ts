@@ -44,6 +44,15 @@ async function seen(host: Host): Promise<[string, Record<string, unknown>][]> {
     .map((line) => JSON.parse(line) as [string, Record<string, unknown>]);
 }
 
+test("onStepEnd is onStepFinish under the name of AI SDK 7, and is called where an extension has both", async () => {
+  const source = recorder("onStepFinish", "onStepEnd");
+  const host = open(calls(), { extensions: [extension("rec", source, writes())], tools: () => ({ add }) });
+  await say(host, "add");
+  const lines = await seen(host);
+  expect(lines.map(([name]) => name)).toEqual(["onStepEnd", "onStepEnd"]);
+  expect(lines[0]?.[1]).toMatchObject({ stepNumber: 0, finishReason: "tool-calls" });
+});
+
 test("11: hooks are given the tabled snapshots, in the order of the turn, and what they return is ignored", async () => {
   const source = recorder("beforeToolCall", "afterToolCall", "onStepFinish");
   const host = open(calls(), { extensions: [extension("rec", source, writes())], tools: () => ({ add }) });

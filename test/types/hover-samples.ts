@@ -64,6 +64,9 @@ export class Sample extends Think<{ ANTHROPIC_API_KEY: string }> {
   override onStepFinish({ usage }: StepContext) {
     this.spent += usage.totalTokens ?? 0;
   }
+  override onStepEnd({ usage }: StepContext) {
+    this.spent += usage.totalTokens ?? 0;
+  }
   override onChunk({ chunk }: Parameters<Think["onChunk"]>[0]) {
     if (chunk.type === "text-delta") console.log(chunk.text);
   }

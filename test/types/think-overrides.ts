@@ -61,6 +61,10 @@ export class OverridesThink extends Think {
     return super.onStepFinish(...args);
   }
 
+  override onStepEnd(...args: Parameters<Think["onStepEnd"]>): ReturnType<Think["onStepEnd"]> {
+    return super.onStepEnd(...args);
+  }
+
   override onChunk(...args: Parameters<Think["onChunk"]>): ReturnType<Think["onChunk"]> {
     return super.onChunk(...args);
   }

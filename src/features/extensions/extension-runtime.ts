@@ -74,7 +74,10 @@ export class ExtensionRuntime implements Feature, TurnObserver {
   }
 
   async onStepFinish(turn: TurnView, event: StepEnd): Promise<void> {
-    await this.#manager?.hooks.observe(turn, "onStepFinish", () => stepSnapshot(event));
+    // An extension is subscribed to one of the two.
+    for (const hook of ["onStepFinish", "onStepEnd"] as const) {
+      await this.#manager?.hooks.observe(turn, hook, () => stepSnapshot(event));
+    }
   }
 
   onChunk(turn: TurnView, { chunk }: ChunkEvent): void {

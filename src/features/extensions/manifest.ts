@@ -4,7 +4,15 @@ import { ExtensionError } from "./errors.ts";
 import { checkPermissions, type ExtensionPermissions, type GrantedPermissions } from "./permissions.ts";
 
 /** Moments of a turn that an extension can subscribe to. */
-export const EXTENSION_HOOKS = ["beforeTurn", "beforeToolCall", "afterToolCall", "onStepFinish", "onChunk"] as const;
+export const EXTENSION_HOOKS = [
+  "beforeTurn",
+  "beforeToolCall",
+  "afterToolCall",
+  "onStepFinish",
+  /** The same moment under the name of AI SDK 7. */
+  "onStepEnd",
+  "onChunk"
+] as const;
 
 export type ExtensionHook = (typeof EXTENSION_HOOKS)[number];
 

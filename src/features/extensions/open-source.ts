@@ -54,7 +54,9 @@ export function subscribedHooks({ name, hooks }: CheckedManifest, source: Opened
   const missing = hooks?.find((hook) => !source.hooks.includes(hook));
   if (missing !== undefined)
     throw new ExtensionError(`"${name}" declares the hook ${missing} and has no handler for it.`);
-  return hooks ?? source.hooks;
+  const called = hooks ?? source.hooks;
+  // One moment under two names: as in the class, the newer name is called.
+  return called.includes("onStepEnd") ? called.filter((hook) => hook !== "onStepFinish") : called;
 }
 
 /** Throws ExtensionError if a block of the manifest has nothing that serves it. */
