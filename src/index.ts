@@ -123,6 +123,7 @@ export type {
   ChatErrorContext,
   ChatResponseResult,
   ChunkContext,
+  MessageMetadataCallback,
   PrepareStepContext,
   StepConfig,
   StepContext,
@@ -143,6 +144,7 @@ export type {
   SaveMessagesResult,
   TurnResult
 } from "./think/programmatic.ts";
+export type { TurnTrigger } from "./turn/turn.ts";
 export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
 export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 

@@ -7,6 +7,7 @@ import type {
   StaticToolCall,
   StepResult,
   StreamTextOnChunkCallback,
+  TextStreamPart,
   ToolSet,
   TypedToolCall,
   UIMessage
@@ -17,6 +18,7 @@ import type { ReplyAttachment } from "./approval-contract.ts";
 import type { TurnCost } from "./budget-contract.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { FailureStage } from "../turn/hooks.ts";
+import type { TurnTrigger } from "../turn/turn.ts";
 
 /** Which turn this is: enough to correlate work with it, and to stop the work when the turn is stopped. */
 export interface TurnDetails {
@@ -39,12 +41,16 @@ export interface TurnDetails {
 export interface TurnContext extends TurnDetails {
   /** The system prompt with the capability block. */
   readonly system: string;
+  /** The same under its name in AI SDK 7. */
+  readonly instructions: string;
   /** The history as the model will read it. */
   readonly messages: ModelMessage[];
   /** As the signal, no part of copies. */
   readonly tools: ToolSet;
   /** As the signal, no part of copies. */
   readonly model: LanguageModel;
+  /** How the turn was started. */
+  readonly trigger: TurnTrigger;
   /** True when the turn builds on the latest answer and brings no new user message. */
   readonly continuation: boolean;
   /** Custom fields of the client's request. */
@@ -53,6 +59,11 @@ export interface TurnContext extends TurnDetails {
   readonly modelHint?: string;
 }
 
+/** Metadata that an answer is given, of each part of the AI SDK's stream; nothing where a part adds none. */
+export type MessageMetadataCallback<Metadata = Record<string, unknown>> = (event: {
+  readonly part: TextStreamPart<ToolSet>;
+}) => Metadata | undefined;
+
 /** What `beforeTurn` may change. Everything the installed SDK's `streamText` accepts is accepted here. */
 export interface TurnConfig extends Omit<ModelSettings, "providerOptions"> {
   /** By provider. The SDK's own type asks for JSON, which values of other types often are without saying so. */
@@ -60,6 +71,8 @@ export interface TurnConfig extends Omit<ModelSettings, "providerOptions"> {
   model?: LanguageModel;
   /** Used as it is: no capability block is added. */
   system?: SystemPrompt;
+  /** The same under its name in AI SDK 7; `system` counts where both are given. */
+  instructions?: SystemPrompt;
   messages?: ModelMessage[];
   /** Added on top of the turn's tools. */
   tools?: ToolSet;
@@ -68,6 +81,8 @@ export interface TurnConfig extends Omit<ModelSettings, "providerOptions"> {
   stopWhen?: StopWhen;
   /** Whether reasoning is streamed and stored. The model's own settings are not touched. */
   sendReasoning?: boolean;
+  /** Metadata of the answer, in place of the class's `messageMetadata`. */
+  messageMetadata?: MessageMetadataCallback;
   /** How long the model may be silent in this turn; 0: for ever. */
   chatStreamStallTimeoutMs?: number;
   /** No model call starts once the turn has used so many tokens, over all its attempts. */

@@ -28,6 +28,7 @@ const METHODS = {
 const FIELDS = [
   "maxSteps",
   "sendReasoning",
+  "messageMetadata",
   "sendUsage",
   "messageConcurrency",
   "allowClientToolOverrides",

@@ -190,6 +190,22 @@ describe.each(majors)("with $name", (major) => {
     });
   });
 
+  test("metadata is merged by clients in the order of the parts, start and finish carrying their own", async () => {
+    const { chunks } = await run(major, {
+      steps: [reply(text("a"))],
+      messageMetadata: ({ part }) =>
+        ["start", "text-end", "finish"].includes(part.type) ? { [part.type]: 1 } : undefined
+    });
+    const given = chunks.flatMap((chunk) =>
+      "messageMetadata" in chunk && chunk.messageMetadata !== undefined ? [[chunk.type, chunk.messageMetadata]] : []
+    );
+    expect(given).toEqual([
+      ["start", { start: 1 }],
+      ["message-metadata", { "text-end": 1 }],
+      ["finish", { finish: 1 }]
+    ]);
+  });
+
   describe("system text", () => {
     test("is sent in front, and system messages join it", async () => {
       const { model } = await run(major, {

@@ -10,7 +10,9 @@ import type { OfferedTools } from "./offered-tools.ts";
 import { meterModel, type CallMeter, type SpentCall } from "./meter.ts";
 import { withNotedSpans, type SpanNotes } from "./noted-spans.ts";
 import type { ChunkReader, ModelObject, Sdk, StepChange, StreamedPart } from "./sdk.ts";
+import { isObject } from "../util/json.ts";
 import type {
+  MessageMetadata,
   ChunkEvent,
   ModelSettings,
   StepEnd,
@@ -68,6 +70,8 @@ export interface ModelCallInput {
   readonly takenCallIds?: Iterable<string>;
   /** Part of the ids that calls are given here. Unique per answer; default: `messageId`. */
   readonly callScope?: string;
+  /** Asked with each part. A throw is logged, and what cannot be written as JSON is left out. */
+  readonly messageMetadata?: MessageMetadata | undefined;
   readonly sendReasoning?: boolean;
   readonly sendSources?: boolean;
   readonly sendStart?: boolean;
@@ -235,10 +239,23 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     return guardModel(metered, { callIds: this.#callIds, coalesce, offered });
   }
 
-  #observe(part: StreamedPart): void {
+  #observe(part: StreamedPart): object | undefined {
     if (part.type === "error") this.#failure ??= { error: part["error"] };
     else if (part.type === "abort") this.#timeout ??= { reason: part["reason"] };
     else if (part.type === "finish") this.#finish = part;
+    return this.#input.messageMetadata && this.#metadataOf(part, this.#input.messageMetadata);
+  }
+
+  /** As it will be stored, which is as JSON. */
+  #metadataOf(part: StreamedPart, ask: MessageMetadata): object | undefined {
+    try {
+      // It is a part of the installed SDK's, whichever major.
+      const metadata = ask({ part: part as object as Parameters<MessageMetadata>[0]["part"] });
+      return isObject(metadata) ? (JSON.parse(JSON.stringify(metadata)) as object) : undefined;
+    } catch (error) {
+      (this.#input.log ?? console.error)("messageMetadata failed; the turn goes on.", error);
+      return undefined;
+    }
   }
 
   async #prepareStep(event: StepStart): Promise<StepChange> {

@@ -57,6 +57,7 @@ export type { SpanNotes } from "./noted-spans.ts";
 export { installedSdk, openSdk, type ModelObject, type Sdk, type SdkModule } from "./sdk.ts";
 export type {
   ChunkEvent,
+  MessageMetadata,
   ModelSettings,
   ModelSettingsOf,
   StepEnd,

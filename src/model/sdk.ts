@@ -49,8 +49,8 @@ export interface StreamRequest {
   readonly prepareStep: (event: StepStart) => Promise<StepChange>;
   readonly onChunk: ((event: ChunkEvent) => Promise<void>) | undefined;
   readonly onStepEnd: (event: StepEnd) => Promise<void>;
-  /** Sees each part right before it becomes a chunk. */
-  readonly onPart: (part: StreamedPart) => void;
+  /** Sees each part right before it becomes a chunk; what it returns is metadata of the message. */
+  readonly onPart: (part: StreamedPart) => object | undefined;
   readonly ui: UiOptions;
 }
 
@@ -258,11 +258,8 @@ function uiOptions(request: StreamRequest): Record<string, unknown> {
     // Errors of tools: the model must read the same text after a reload as it did in this call. Errors of the model
     // itself also pass through here, but their chunks are never let out.
     onError: toolErrorText,
-    // Called with every part; returning nothing adds no metadata. This way the call needs no second reader.
-    messageMetadata: ({ part }: { part: StreamedPart }) => {
-      request.onPart(part);
-      return undefined;
-    }
+    // Called with every part. This way the call needs no second reader.
+    messageMetadata: ({ part }: { part: StreamedPart }) => request.onPart(part)
   };
 }
 
@@ -278,6 +275,8 @@ class ConvertingReader implements ChunkReader {
   readonly #toChunk: ToChunk;
   readonly #options: Record<string, unknown>;
   readonly #invalidCalls = new Set<unknown>();
+  /** Metadata of the part whose chunk was read last. */
+  #next: UIMessageChunk | undefined;
 
   constructor(reader: ReadableStreamDefaultReader<StreamedPart>, request: StreamRequest, toChunk: ToChunk) {
     const { messageId: responseMessageId, ...send } = request.ui;
@@ -288,12 +287,27 @@ class ConvertingReader implements ChunkReader {
   }
 
   async read(): Promise<UIMessageChunk | undefined> {
+    const next = this.#next;
+    this.#next = undefined;
+    if (next !== undefined) return next;
     for (;;) {
       const { done, value: part } = await this.#reader.read();
       if (done) return undefined;
-      this.#onPart(part);
+      const metadata = this.#onPart(part);
       const chunk = this.#isKnownFailure(part) ? undefined : this.#toChunk(part, this.#options);
-      if (chunk !== undefined) return chunk;
+      if (metadata === undefined) {
+        if (chunk !== undefined) return chunk;
+        continue;
+      }
+      // Those of a call's ends carry it themselves; where such a chunk is not sent, its metadata is not either.
+      if (part.type === "start" || part.type === "finish") {
+        if (chunk !== undefined) return { ...chunk, messageMetadata: metadata } as UIMessageChunk;
+        continue;
+      }
+      const added = { type: "message-metadata", messageMetadata: metadata } as const;
+      if (chunk === undefined) return added;
+      this.#next = added;
+      return chunk;
     }
   }
 

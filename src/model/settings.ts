@@ -1,7 +1,15 @@
 // The SDK's own option types, minus what this package decides itself. They are derived from the signature of the
 // user's installed `streamText`, so an option that a new SDK release adds is accepted and forwarded without us.
 // Types only: nothing here exists at run time.
-import type { LanguageModel, ModelMessage, StopCondition, streamText, SystemModelMessage, ToolSet } from "ai";
+import type {
+  LanguageModel,
+  ModelMessage,
+  StopCondition,
+  streamText,
+  SystemModelMessage,
+  TextStreamPart,
+  ToolSet
+} from "ai";
 
 /** Any release of streamText, of either major. */
 // A generic function is not assignable to a narrower function type, and `never` parameters accept all of them.
@@ -69,6 +77,9 @@ export type StepEnd = CallbackEvent<OptionsOf<typeof streamText>["onStepFinish"]
 
 /** `{ chunk }`, unmodified. */
 export type ChunkEvent = CallbackEvent<OptionsOf<typeof streamText>["onChunk"]>;
+
+/** Metadata for the answer, given each part of the SDK's stream; nothing where a part adds none. */
+export type MessageMetadata = (event: { readonly part: TextStreamPart<ToolSet> }) => unknown;
 
 /** A condition under which the loop stops after a step. */
 export type StopWhen = StopCondition<ToolSet> | readonly StopCondition<ToolSet>[];

@@ -120,14 +120,16 @@ export class Assembly {
     const { body } = turn;
     const shown = {
       system,
+      instructions: system,
       messages: [...draft.messages],
+      trigger: turn.trigger,
       continuation: isContinuation(turn),
       ...(body !== undefined && { body }),
       ...(modelHint !== undefined && { modelHint })
     };
     const tools = { ...draft.merged.tools };
     const context: TurnContext = withHidden(withDetails(shown, turn), { tools, model });
-    const own: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
+    const own = withSystem((await overrides.beforeTurn(context)) ?? {});
     const config = await draft.parts.configured(context, own, this.#maxSteps(draft));
     const settled = this.#fitted(turn, input, { draft, settled: this.#settled(draft, config, turn) });
     const { signal } = context;
@@ -328,7 +330,7 @@ export class Assembly {
   #settled(draft: Draft, config: TurnConfig, turn: TurnView): Omit<AssembledTurn, "model" | "modelHooks"> {
     const { overrides } = this.#init;
     const { model: _model, system, messages, tools: extra, maxSteps, stopWhen, sendReasoning, ...others } = config;
-    const { chatStreamStallTimeoutMs, maxTurnTokens, ...settings } = others;
+    const { chatStreamStallTimeoutMs, maxTurnTokens, messageMetadata = this.#messageMetadata, ...settings } = others;
     const own: ToolLayer[] = extra === undefined ? [] : [{ name: "turn", tools: extra }];
     const added = mergeToolLayers(own, { clientOverrides: true });
     const tools = { ...draft.merged.tools, ...added.tools };
@@ -342,10 +344,17 @@ export class Assembly {
       maxSteps: maxSteps ?? this.#maxSteps(draft),
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning: sendReasoning ?? overrides.sendReasoning,
+      ...(messageMetadata !== undefined && { messageMetadata }),
       sendUsage: overrides.sendUsage,
       stall: this.#stall(chatStreamStallTimeoutMs),
       maxTokens: maxTurnTokens ?? overrides.maxTurnTokens
     };
+  }
+
+  /** The class's own, with the agent as its `this`. */
+  get #messageMetadata(): TurnConfig["messageMetadata"] {
+    const { overrides } = this.#init;
+    return overrides.messageMetadata && ((event) => overrides.messageMetadata?.(event));
   }
 
   /** Unless `beforeTurn` says otherwise. */
@@ -362,6 +371,11 @@ export class Assembly {
       includesTools: chatStreamStallIncludesTools ?? chosen !== undefined
     };
   }
+}
+
+/** With the system prompt under one name. */
+function withSystem({ instructions, ...config }: TurnConfig): TurnConfig {
+  return instructions === undefined || config.system !== undefined ? config : { ...config, system: instructions };
 }
 
 /** The tools of a turn with the one that finds those that are not offered at once. */

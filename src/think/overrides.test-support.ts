@@ -17,6 +17,7 @@ export function overridesOf(changes: Partial<Overrides> = {}): Overrides {
     maxSteps: 10,
     sendReasoning: true,
     sendUsage: false,
+    messageMetadata: undefined,
     allowClientToolOverrides: false,
     historyTruncation: {},
     contextOverflow: undefined,

@@ -27,6 +27,7 @@ export type Overrides = Pick<
   | "maxUnstoredTextMs"
   | "mediaEviction"
   | "messageConcurrency"
+  | "messageMetadata"
   | "onChatError"
   | "onChatRecovery"
   | "onChatResponse"

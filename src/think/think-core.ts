@@ -33,6 +33,7 @@ import type {
   ChatErrorContext,
   ChatResponseResult,
   ChunkContext,
+  MessageMetadataCallback,
   PrepareStepContext,
   StepConfig,
   StepContext,
@@ -120,6 +121,15 @@ export abstract class ThinkCore<
    * sendUsage = true;
    */
   sendUsage = false;
+
+  /**
+   * Metadata of each answer, for every client and in storage. It is asked with every part of the model's stream, and what
+   * it returns is merged into `metadata`, key by key. `messageMetadata` of what `beforeTurn` returns takes its place.
+   * @example
+   * messageMetadata: MessageMetadataCallback = ({ part }) =>
+   *   part.type === "start" ? { createdAt: Date.now() } : undefined;
+   */
+  messageMetadata: MessageMetadataCallback | undefined = undefined;
 
   /**
    * What happens to chat requests of clients that arrive while a turn is running or waiting.

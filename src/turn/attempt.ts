@@ -196,7 +196,7 @@ export class Attempt {
 
   async #stream(assembled: AssembledTurn): Promise<ModelCallOutcome> {
     const { turn } = this.#init;
-    const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning } = assembled;
+    const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning, messageMetadata } = assembled;
     this.#init.stream.note(modelCalled(this.#writing, assembled));
     if (assembled.choice) this.#watchChoice(assembled, assembled.choice);
     const call = callModel(this.#store.init.sdk, {
@@ -208,6 +208,8 @@ export class Attempt {
       settings,
       maxSteps: Math.max(1, maxSteps - (turn.steered?.steps ?? 0)),
       stopWhen: [...[stopWhen ?? []].flat(), ({ steps }) => this.#endsHere(steps.length)],
+      // Streams may call from outside the agent's context.
+      messageMetadata: messageMetadata && ((event) => this.#store.init.hooks.runIn(turn, () => messageMetadata(event))),
       sendReasoning,
       messageId: this.#init.stampsId ? turn.messageId : undefined,
       takenCallIds: this.#takenCallIds,

@@ -3,6 +3,7 @@
 import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { CallOutcome } from "../journal/records.ts";
 import type {
+  MessageMetadata,
   CallMeter,
   FinishedToolCall,
   ModelCallHooks,
@@ -64,6 +65,7 @@ export interface AssembledTurn {
   /** Its answer is one value: no other turn takes over in the middle of it. */
   readonly isWhole?: boolean;
   readonly sendReasoning: boolean;
+  readonly messageMetadata?: MessageMetadata;
   /** Whether the answer carries its token counts, as `metadata.usage`. */
   readonly sendUsage: boolean;
   /** How long the model may be silent, and whether time spent in tools counts. Zero: for ever. */

@@ -1,12 +1,22 @@
 // Names of newer versions of @cloudflare/think and of AI SDK 7, beside the ones that this package had first.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Think, type StepContext } from "../../src/index.ts";
+import {
+  Think,
+  type MessageMetadataCallback,
+  type StepContext,
+  type TurnConfig,
+  type TurnContext
+} from "../../src/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../../src/testing/index.ts";
 
 let script: Script;
 let log: string[];
+let config: TurnConfig;
+let seen: TurnContext[];
 beforeEach(() => {
   log = [];
+  config = {};
+  seen = [];
   script = createScript([reply(text("Hello")), reply(text("Again"))]);
 });
 afterEach(() => void vi.restoreAllMocks());
@@ -14,6 +24,15 @@ afterEach(() => void vi.restoreAllMocks());
 class Base extends Think {
   override getModel() {
     return scriptedModel(script);
+  }
+  override beforeTurn(context: TurnContext) {
+    seen.push(context);
+    return config;
+  }
+  /** As JSON, whose type an RPC stub does not change. */
+  async answer() {
+    const { metadata, parts } = this.getMessages().at(-1) ?? {};
+    return JSON.stringify({ metadata, text: parts?.map((part) => (part.type === "text" ? part.text : "")).join("") });
   }
   async say(words: string) {
     return this.runTurn({ input: words });
@@ -65,3 +84,52 @@ test.each([
     expect(about).toHaveLength(warnings);
   }
 );
+
+test("beforeTurn is told the system prompt under both names, and how the turn was started", async () => {
+  await said(Base);
+  expect(seen[0]?.system).toMatch(/\S/);
+  expect(seen[0]).toMatchObject({ instructions: seen[0]?.system, trigger: "programmatic" });
+});
+
+test.each([
+  ["instructions", { instructions: "Be kind." }, "Be kind."],
+  ["system, of both", { system: "Be brief.", instructions: "Be kind." }, "Be brief."]
+] as const)(
+  "what beforeTurn returns as system prompt is what the model is given: %s",
+  async (_name, given, expected) => {
+    config = given;
+    await said(Base);
+    expect(script.calls[0]?.prompt[0]).toEqual({ role: "system", content: expected });
+  }
+);
+
+class Stamped extends Base {
+  override messageMetadata: MessageMetadataCallback = ({ part }) => {
+    if (part.type === "start") return { room: this.name, at: new Date(0), n: 1 };
+    return part.type === "finish" ? { n: 2, reason: part.finishReason } : undefined;
+  };
+}
+
+test("messageMetadata gives every answer metadata, key by key, and beforeTurn may have another", async () => {
+  const agent = await said(Stamped);
+  const metadata = { room: "a", at: "1970-01-01T00:00:00.000Z", n: 2, reason: "stop" };
+  expect(JSON.parse(await agent.answer())).toEqual({ metadata, text: "Hello" });
+  config = { messageMetadata: ({ part }) => (part.type === "text-delta" ? { only: part.text } : undefined) };
+  await agent.say("Again?");
+  expect(JSON.parse(await agent.answer())).toEqual({ metadata: { only: "Again" }, text: "Again" });
+});
+
+test("metadata that fails, or is none, changes nothing of the turn", async () => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  config = {
+    messageMetadata: ({ part }) => {
+      if (part.type === "start") throw new Error("broken");
+      // What a caller without types may return.
+      return (part.type === "finish" ? { big: 1n } : "text") as object as Record<string, unknown>;
+    }
+  };
+  const agent = await said(Base);
+  expect(JSON.parse(await agent.answer())).toEqual({ text: "Hello" });
+  const lines = logged.mock.calls.filter(([line]) => String(line).includes("messageMetadata failed"));
+  expect(lines).toHaveLength(2);
+});

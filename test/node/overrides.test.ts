@@ -66,6 +66,7 @@ class Settings extends Defaults {
   override maxSteps = 3;
   override sendReasoning = false;
   override sendUsage = true;
+  override messageMetadata: Think["messageMetadata"] = () => ({ at: 1 });
   override messageConcurrency: Think["messageConcurrency"] = "latest";
   override hydrationByteBudget = 1;
   override budgetUnpricedModels: Think["budgetUnpricedModels"] = "allow";

@@ -6,6 +6,7 @@ import {
   Think,
   type ChatRecoveryContext,
   type ChatResponseResult,
+  type MessageMetadataCallback,
   type PrepareStepContext,
   type Session,
   type StepContext,
@@ -22,6 +23,8 @@ export class Sample extends Think<{ ANTHROPIC_API_KEY: string }> {
   override maxSteps = 25;
   override sendReasoning = false;
   override sendUsage = true;
+  override messageMetadata: MessageMetadataCallback = ({ part }) =>
+    part.type === "start" ? { createdAt: Date.now() } : undefined;
   override messageConcurrency = "latest" as const;
   override hydrationByteBudget = 2_000_000;
   override mediaEviction = false;

@@ -62,6 +62,13 @@ test("observe takes nothing, tune the sampling and what narrows, rewrite also pr
   });
 });
 
+test("the system prompt has two names; system counts where both are given", () => {
+  const fields = (answer: object) => turnChangesOf(answer, "rewrite", bounds).fields;
+  expect(fields({ instructions: "i" })).toEqual({ system: "i" });
+  expect(fields({ system: "s", instructions: "i" })).toEqual({ system: "s" });
+  expect(turnChangesOf({ instructions: "i" }, "tune", bounds)).toEqual({ fields: {}, ignored: ["system"] });
+});
+
 test("headers and provider options are joined key by key; of other fields the last answer counts", () => {
   const first = { headers: { a: "1", b: "1" }, providerOptions: { x: { y: 1 } }, temperature: 1 };
   const changes = { fields: { headers: { b: "2" }, providerOptions: { z: {} }, temperature: 2 }, ignored: [] };

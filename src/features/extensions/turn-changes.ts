@@ -65,13 +65,18 @@ export function turnChangesOf(answer: unknown, access: TurnAccess, bounds: TurnB
   const checks = access === "observe" ? {} : access === "tune" ? TUNED : { ...TUNED, ...REWRITTEN };
   const fields: Record<string, unknown> = {};
   const ignored: string[] = [];
-  for (const [name, value] of Object.entries(answer)) {
+  for (const [name, value] of Object.entries(withSystem(answer))) {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     const taken = check?.(value, bounds);
     if (taken === undefined) ignored.push(name.slice(0, 50));
     else fields[name] = taken;
   }
   return { fields, ignored: ignored.slice(0, 20) };
+}
+
+/** `instructions` is the system prompt under its name in AI SDK 7. */
+function withSystem({ instructions, ...answer }: Record<string, unknown>): Record<string, unknown> {
+  return instructions === undefined || answer["system"] !== undefined ? answer : { ...answer, system: instructions };
 }
 
 /** Later answers win; `headers` and `providerOptions` are joined key by key. */
