@@ -145,6 +145,15 @@ export type {
   TurnResult
 } from "./think/programmatic.ts";
 export type { TurnTrigger } from "./turn/turn.ts";
+/** Types of the AI SDK that hooks are given or return. */
+export type {
+  PrepareStepFunction,
+  PrepareStepResult,
+  StepResult,
+  StopCondition,
+  TextStreamPart,
+  TypedToolCall
+} from "ai";
 export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
 export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 
@@ -205,10 +214,12 @@ export type {
 } from "./feature/submission-types.ts";
 export type { ApprovalVotes, Approver, ApproversRule } from "./feature/approval-contract.ts";
 export type {
+  ContextOverflowConfig,
   ContextOverflowOptions,
   HistoryTruncation,
   MediaEvictionOptions,
-  OnStartDegradation
+  OnStartDegradation,
+  ThinkModel
 } from "./feature/settings.ts";
 export type { ChatOptions, TurnOptions } from "./feature/stream-callback.ts";
 export type { AddMessagesOptions } from "./feature/services.ts";

@@ -119,7 +119,7 @@ export type ToolCallContext<TOOLS extends ToolSet = ToolSet> = CallOf<TOOLS> &
 export type ToolCallDecision =
   | {
       action: "allow";
-      /** Replaces what the model wrote; checked against the tool's schema again. */
+      /** Replaces what the model wrote; not checked against the tool's schema again. */
       input?: unknown;
     }
   | {

@@ -5,6 +5,9 @@ import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { ActionAuthorizationDecision } from "./approval-contract.ts";
 import type { ToolCallContext, ToolCallDecision, ToolCallResultContext, TurnContext } from "./hooks.ts";
 
+/** What a model of a class may be: one of a provider of the AI SDK, or an id. */
+export type ThinkModel = LanguageModel;
+
 /** One model, or several in the order in which they are asked. */
 export type ModelOrList = LanguageModel | readonly LanguageModel[];
 
@@ -55,6 +58,9 @@ export interface ContextOverflowOptions {
     readonly maxCompactions?: number;
   };
 }
+
+/** The same under the name that the original has for it. */
+export type ContextOverflowConfig = ContextOverflowOptions;
 
 /** A step of the last start that failed. The agent is up and says what it lacks. */
 export interface OnStartDegradation {

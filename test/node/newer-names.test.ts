@@ -1,9 +1,18 @@
 // Names of newer versions of @cloudflare/think and of AI SDK 7, beside the ones that this package had first.
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ToolSet } from "ai";
+import { afterEach, beforeEach, expect, expectTypeOf, test, vi } from "vitest";
 import {
   Think,
+  type ContextOverflowConfig,
   type MessageMetadataCallback,
   type StepContext,
+  type StepResult,
+  type StopCondition,
+  type TextStreamPart,
+  type ThinkModel,
+  type TypedToolCall,
+  type PrepareStepFunction,
+  type PrepareStepResult,
   type TurnConfig,
   type TurnContext
 } from "../../src/index.ts";
@@ -132,4 +141,19 @@ test("metadata that fails, or is none, changes nothing of the turn", async () =>
   expect(JSON.parse(await agent.answer())).toEqual({ text: "Hello" });
   const lines = logged.mock.calls.filter(([line]) => String(line).includes("messageMetadata failed"));
   expect(lines).toHaveLength(2);
+});
+
+test("types that the original exports are here under its names", () => {
+  class Typed extends Think {
+    override contextOverflow: ContextOverflowConfig = { reactive: true };
+    override getModel(): ThinkModel {
+      return "openai/gpt-5";
+    }
+  }
+  expectTypeOf<Typed>().toExtend<Think>();
+  expectTypeOf<StepContext>().toExtend<StepResult<ToolSet>>();
+  expectTypeOf<NonNullable<TurnConfig["stopWhen"]>>().extract<StopCondition<ToolSet>>().not.toBeNever();
+  expectTypeOf<Parameters<MessageMetadataCallback>[0]["part"]>().toEqualTypeOf<TextStreamPart<ToolSet>>();
+  expectTypeOf<TypedToolCall<ToolSet>>().toHaveProperty("toolName");
+  expectTypeOf<Awaited<ReturnType<PrepareStepFunction<ToolSet>>>>().toEqualTypeOf<PrepareStepResult<ToolSet>>();
 });
