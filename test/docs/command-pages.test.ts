@@ -1,4 +1,5 @@
 // The pages of the commands say what --help says, and show what the commands print.
+import { PRICES } from "../../src/features/budgets/prices.ts";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +71,9 @@ const COSTS = {
   ...{ at: 0, total: spent, days: [{ day: "2026-11-19", ...spent }], open: 0 },
   models: [{ provider: "openai.responses", model: "gpt-5", ...spent }],
   turns: [{ turnId: "rXW2Yc0v3mTn8aQeLkD5p", agent: "", usd: 0.31, tokens: 14_000, calls: 3 }],
-  accounts: [{ account: "key:ann:2026-11-19", usd: 2.1, tokens: 96_000, ...none, grantedUsd: 1 }]
+  accounts: [{ account: "key:ann:2026-11-19", usd: 2.1, tokens: 96_000, ...none, grantedUsd: 1 }],
+  withoutLimits: { total: { usd: 0, tokens: 0, calls: 0 } },
+  prices: { isOwn: false, rows: PRICES, isCut: false }
 };
 
 test.each(["../cli.md", ...compared])("commands/%s shows what is printed", async (name) => {

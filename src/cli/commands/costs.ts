@@ -1,5 +1,5 @@
 // `everthink costs`: what an agent and its sub-agents have spent under their budgets, read from the inspection API.
-import type { CostReport, Costs, ReportedAccount } from "../../features/inspection/index.ts";
+import type { Costs, CostsView, ReportedAccount, ShownPrices } from "../../features/inspection/index.ts";
 import { INSPECTION_VARIABLE } from "../../framework/studio/studio-arguments.ts";
 import { isObject } from "../../util/json.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
@@ -24,7 +24,7 @@ export async function runCosts(parsed: ParsedArguments, context: CliContext): Pr
   return 0;
 }
 
-async function read(url: URL, target: AgentTarget, token: string | undefined): Promise<CostReport> {
+async function read(url: URL, target: AgentTarget, token: string | undefined): Promise<CostsView> {
   const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
   const response = await fetch(url, { signal, ...(headers && { headers }) }).catch((error: unknown) => {
@@ -41,13 +41,13 @@ async function read(url: URL, target: AgentTarget, token: string | undefined): P
   return body;
 }
 
-function isReport(body: unknown): body is CostReport {
-  return isObject(body) && isObject(body["total"]) && Array.isArray(body["days"]) && Array.isArray(body["accounts"]);
+function isReport(body: unknown): body is CostsView {
+  return isObject(body) && isObject(body["total"]) && Array.isArray(body["days"]) && isObject(body["prices"]);
 }
 
 /** What is printed. Pure. */
-export function costLines(report: CostReport, limit: number): string[] {
-  const { total, days, models, turns, accounts, open } = report;
+export function costLines(report: CostsView, limit: number): string[] {
+  const { total, days, models, turns, accounts, open, withoutLimits, prices } = report;
   const rows = <Row>(title: string, all: readonly Row[], line: (row: Row) => string) =>
     all.length === 0
       ? []
@@ -55,6 +55,8 @@ export function costLines(report: CostReport, limit: number): string[] {
   return [
     `Total      ${costText(total)}`,
     `Under way  ${open} call${open === 1 ? "" : "s"}`,
+    ...(withoutLimits.total.calls === 0 ? [] : [`No limit   ${costText(withoutLimits.total)}`]),
+    `Prices     ${pricesText(prices)}`,
     ...rows("Days (UTC)", days, (one) => `${one.day}  ${costText(one)}`),
     ...rows("Models", models, (one) => `${one.provider} ${one.model}  ${costText(one)}`),
     ...rows("Turns", turns, (one) => `${one.turnId}  ${costText(one)}`),
@@ -75,6 +77,13 @@ function accountText({ account, usd, tokens, reservedUsd, grantedUsd }: Reported
   const reserved = reservedUsd > 0 ? `, $${dollarText(reservedUsd)} reserved` : "";
   const granted = grantedUsd > 0 ? `, $${dollarText(grantedUsd)} granted` : "";
   return `${account}  $${dollarText(usd)}  ${tokens} tokens${reserved}${granted}`;
+}
+
+function pricesText({ isOwn, rows, isCut }: ShownPrices): string {
+  const dates = rows.flatMap(({ date }) => (date === undefined ? [] : [date])).toSorted();
+  const of = isOwn ? "the class's own" : "the package's";
+  const newest = dates.at(-1);
+  return `${of}, ${rows.length}${isCut ? " and more" : ""} row${rows.length === 1 ? "" : "s"}${newest === undefined ? "" : `, the newest of ${newest}`}`;
 }
 
 function costText({ usd, tokens, calls }: Costs): string {
