@@ -7,6 +7,8 @@ import { emailModule, nodeModulesByShortName } from "../bench/bundle.ts";
 import { WORKER_BUILD } from "./bundle-worker.ts";
 
 export type OriginalLayout = "layout-a" | "layout-b";
+/** Versions between the two layouts, of which only open submissions are looked at. */
+export type OriginalBetween = "think-0.15" | "think-0.18";
 
 export const PACKAGES = join(import.meta.dirname, "..", "test", "takeover", "packages");
 
@@ -14,7 +16,7 @@ export const PACKAGES = join(import.meta.dirname, "..", "test", "takeover", "pac
 export const isOriginalInstalled = existsSync(join(PACKAGES, "node_modules"));
 
 export async function bundleOriginal(
-  layout: OriginalLayout,
+  layout: OriginalLayout | OriginalBetween,
   { entry, outputFile }: { entry: string; outputFile: string }
 ): Promise<void> {
   await build({

@@ -8,12 +8,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import WebSocket from "ws";
-import { bundleOriginal, isOriginalInstalled, PACKAGES, type OriginalLayout } from "./original-bundle.ts";
+import {
+  bundleOriginal,
+  isOriginalInstalled,
+  PACKAGES,
+  type OriginalBetween,
+  type OriginalLayout
+} from "./original-bundle.ts";
 import { serveWorker, type WorkerServer } from "./serve-worker.ts";
 
 export const PROJECT = join(import.meta.dirname, "..", "test", "takeover", "project");
 const FIXTURES = join(import.meta.dirname, "..", "test", "takeover", "fixtures");
 const LAYOUTS: readonly OriginalLayout[] = ["layout-a", "layout-b"];
+const OBJECT_FILE = /^[0-9a-f]{64}.*\.sqlite$/;
+const BETWEEN: readonly OriginalBetween[] = ["think-0.15", "think-0.18"];
 /** What is written soon after an answer has begun is in the file by then. */
 const SETTLED_MS = 1_500;
 
@@ -165,6 +173,34 @@ async function makeFixtures(layout: OriginalLayout): Promise<void> {
   rmSync(scratch, { recursive: true, force: true });
 }
 
+/** An object with three submissions: one that is over, one that runs, one that waits. */
+async function makeSubmissions(version: OriginalBetween): Promise<void> {
+  const scratch = mkdtempSync(join(tmpdir(), "everthink-takeover-"));
+  const entry = join(scratch, "worker.js");
+  await bundleOriginal(version, { entry: join(PROJECT, "src", "server.ts"), outputFile: entry });
+  const data = join(scratch, "data");
+  const server = await serveWorker({
+    entry,
+    objects: ["Assistant", "Counter"],
+    dataDirectory: data,
+    allowsPrivateNetwork: true
+  });
+  const object = { object: "assistant", name: "submitting" };
+  const on = (method: string, ...args: unknown[]) => callObject(server, { ...object, method }, ...args);
+  await on("ask", "say Hello there.", "u1");
+  await on("submit", "say Submitted one.", "k1");
+  await until(async () => JSON.stringify(await on("submissions")).includes("completed"));
+  await on("submit", "hold Submitted two words", "k2");
+  await on("submit", "say Submitted three.", "k3");
+  await pause(SETTLED_MS);
+  await server.kill();
+  const [file = ""] = readdirSync(join(data, "everthink-Assistant")).filter((name) => OBJECT_FILE.test(name));
+  const folder = join(FIXTURES, version);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "Assistant.submitting.sql"), dumpDatabase(join(data, "everthink-Assistant", file)));
+  rmSync(scratch, { recursive: true, force: true });
+}
+
 /** Names of objects by their id, which is the name of their file. */
 async function objectNames(server: WorkerServer, names: Iterable<string>): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -182,7 +218,7 @@ function writeFixtures(
   const folder = join(FIXTURES, layout);
   mkdirSync(folder, { recursive: true });
   for (const kind of readdirSync(data)) {
-    for (const file of readdirSync(join(data, kind)).filter((name) => /^[0-9a-f]{64}.*\.sqlite$/.test(name))) {
+    for (const file of readdirSync(join(data, kind)).filter((name) => OBJECT_FILE.test(name))) {
       const [id = "", child] = file.replace(".sqlite", "").split(".");
       const name = names.get(id) ?? "";
       if (name === "" || !only(name)) continue;
@@ -195,5 +231,6 @@ function writeFixtures(
 if (process.argv[1] === import.meta.filename) {
   if (!isOriginalInstalled) execFileSync("npm", ["ci"], { cwd: PACKAGES, stdio: "inherit" });
   for (const layout of LAYOUTS) await makeFixtures(layout);
+  for (const version of BETWEEN) await makeSubmissions(version);
   process.exit(0);
 }

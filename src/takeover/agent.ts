@@ -84,11 +84,12 @@ interface OriginalJob {
 
 /**
  * Schedules that the original makes for itself. Buffers of streams have no counterpart, declared tasks are made anew from
- * the class, and what continues a turn is read by the part that carries turns, which refuses one that it cannot read. No
+ * the class, and what continues a turn is read by the part that carries turns, which refuses one that it cannot read.
+ * Submissions that wait are carried as such, without the wake that some versions had for them. No
  * fixture has `_chatRecoveryRetry`.
  */
 const OWN_CALLBACKS =
-  /^_(?:cleanupStreamBuffers|chatRecovery(?:Continue|Retry)|cfRunSubmission|runDeclaredScheduledTask\w*)$/;
+  /^_(?:cleanupStreamBuffers|chatRecovery(?:Continue|Retry)|cfRunSubmission|drainThinkSubmissions|runDeclaredScheduledTask\w*)$/;
 /** What every job of the newer layout has when its caller gave no options. */
 const DEFAULT_RETRY = canonicalJson({ maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 3000 });
 const SCHEDULE_TYPES = new Set<string>(["delayed", "scheduled", "cron", "interval"]);

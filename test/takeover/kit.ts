@@ -6,6 +6,9 @@ import { createTestHost, type AgentClass, type TestHost } from "../../src/testin
 
 export const LAYOUTS = ["layout-a", "layout-b"] as const;
 export type Layout = (typeof LAYOUTS)[number];
+/** Versions between the two, with what is different in them: open submissions. */
+export const BETWEEN = ["think-0.15", "think-0.18"] as const;
+export type Fixtures = Layout | (typeof BETWEEN)[number];
 
 /** When the fixtures were made, for a clock that is just behind it. */
 const MADE_AT = Date.UTC(2026, 10, 16, 11, 50);
@@ -29,7 +32,7 @@ export function openHost(): TestHost {
 }
 
 /** Puts an object of the original, with its children, where the host finds it. */
-export function load(host: TestHost, layout: Layout, file: string): void {
+export function load(host: TestHost, layout: Fixtures, file: string): void {
   const [kind = "", name = ""] = file.split(".");
   const agent = kind === "Counter" ? Counter : Assistant;
   for (const statement of statements(layout, file)) host.sql(agent, name, statement);
@@ -47,7 +50,7 @@ export function load(host: TestHost, layout: Layout, file: string): void {
   });
 }
 
-export function statements(layout: Layout, file: string): string[] {
+export function statements(layout: Fixtures, file: string): string[] {
   const path = join(FIXTURES, layout, `${file}.sql`);
   if (!existsSync(path)) throw new Error(`There is no fixture ${file} of ${layout}.`);
   return readFileSync(path, "utf8")
@@ -55,7 +58,7 @@ export function statements(layout: Layout, file: string): string[] {
     .filter((line) => line !== "");
 }
 
-export function fixtures(layout: Layout): string[] {
+export function fixtures(layout: Fixtures): string[] {
   return readdirSync(join(FIXTURES, layout)).map((name) => name.replace(/\.sql$/, ""));
 }
 
