@@ -340,7 +340,7 @@ const migrate: CommandDefinition = {
     json: { text: "{ isWhole, isWritten, changes, notes, objects }" }
   },
   exitCodes: {
-    0: "everything has a counterpart",
+    0: "everything has a counterpart, or may stay",
     1: "something has none or must be looked at, an object would be refused, or there is no such folder"
   },
   load: async () => (await import("../commands/migrate.ts")).runMigrate
