@@ -36,13 +36,25 @@ export abstract class AgentBase<
     markAsOwn(this, ["setState"]);
   }
 
-  /** Settings of the class; name only what differs from the defaults. */
+  /**
+   * Settings of the class; name only what differs from the defaults.
+   * @example
+   * static options = { allowedOrigins: ["https://app.example.com"] };
+   */
   static options?: AgentStaticOptions;
 
-  /** Stored at the first read of `state` when nothing is stored yet. */
+  /**
+   * Stored at the first read of `state` when nothing is stored yet.
+   * @example
+   * initialState = { votes: {} as Record<string, number> };
+   */
   declare initialState: State;
 
-  /** Where events go; `undefined` turns them off. */
+  /**
+   * Where events go; `undefined` turns them off.
+   * @example
+   * observability = { emit: (event: AgentEvent) => console.log(JSON.stringify(event)) };
+   */
   observability: Observability | undefined = diagnosticsObservability;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -87,21 +99,62 @@ export abstract class AgentBase<
 
   // ── Override points ──
 
-  /** Runs once per activation, before any event. `props` come from the caller that caused it, if it gave any. */
+  /**
+   * Runs once per activation, before any event. `props` come from the caller that caused it, if it gave any.
+   * @example
+   * async onStart() {
+   *   await this.scheduleEvery(300, "poll");
+   * }
+   */
   onStart(_props?: Props): MaybePromise<void> {}
 
+  /**
+   * Answers the requests to the agent's address that no part of the package answers. Default: 404.
+   * @example
+   * onRequest(request: Request) {
+   *   if (!hasBearerToken(request, this.env.OWNER_TOKEN)) return new Response("Unauthorized", { status: 401 });
+   *   return Response.json(this.state);
+   * }
+   */
   onRequest(_request: Request): MaybePromise<Response> {
     return new Response("Not implemented", { status: 404 });
   }
 
+  /**
+   * Called when a client has connected. Closing the connection with code 1008 or 4000 to 4999 turns it away for good.
+   * @example
+   * onConnect(connection: Connection, { request }: ConnectionContext) {
+   *   connection.setState({ user: userOf(request) }); // behind createLogin()
+   * }
+   */
   onConnect(_connection: Connection, _context: ConnectionContext): MaybePromise<void> {}
 
-  /** Frames that are not part of the protocol. Binary ones arrive as ArrayBuffer. */
+  /**
+   * Frames that are not part of the protocol. Binary ones arrive as ArrayBuffer.
+   * @example
+   * onMessage(connection: Connection, message: string | ArrayBuffer) {
+   *   if (message === "ping") connection.send("pong");
+   * }
+   */
   onMessage(_connection: Connection, _message: string | ArrayBuffer): MaybePromise<void> {}
 
+  /**
+   * Called when a client's connection has ended.
+   * @example
+   * onClose(connection: Connection) {
+   *   this.broadcast(JSON.stringify({ type: "left", id: connection.id }));
+   * }
+   */
   onClose(_connection: Connection, _code: number, _reason: string, _wasClean: boolean): MaybePromise<void> {}
 
-  /** Every error of user code passes here. Returning normally means it is handled; the default logs and rethrows. */
+  /**
+   * Every error of user code passes here. Returning normally means it is handled; the default logs and rethrows.
+   * @example
+   * onError(...args: unknown[]) {
+   *   report(args.at(-1)); // your error tracking
+   *   throw args.at(-1);
+   * }
+   */
   onError(error: unknown): MaybePromise<void>;
   onError(connection: Connection, error: unknown): MaybePromise<void>;
   onError(...args: [error: unknown] | [connection: Connection, error: unknown]): MaybePromise<void> {
@@ -110,27 +163,64 @@ export abstract class AgentBase<
     throw error;
   }
 
-  /** Up to 9 tags for `getConnections(tag)`. */
+  /**
+   * Up to 9 tags for `getConnections(tag)`.
+   * @example
+   * getConnectionTags(_connection: Connection, { request }: ConnectionContext) {
+   *   return [userOf(request) ? "member" : "guest"];
+   * }
+   */
   getConnectionTags(_connection: Connection, _context: ConnectionContext): MaybePromise<string[]> {
     return [];
   }
 
-  /** A readonly client may watch. It can change neither the state nor the conversation, also not through a callable. */
+  /**
+   * A readonly client may watch. It can change neither the state nor the conversation, also not through a callable.
+   * @example
+   * shouldConnectionBeReadonly(_connection: Connection, { request }: ConnectionContext) {
+   *   return userOf(request) !== this.name; // behind createLogin()
+   * }
+   */
   shouldConnectionBeReadonly(_connection: Connection, _context: ConnectionContext): MaybePromise<boolean> {
     return false;
   }
 
-  /** Whether a client gets identity, state and MCP frames. */
+  /**
+   * Whether a client gets identity, state and MCP frames.
+   * @example
+   * shouldSendProtocolMessages(_connection: Connection, { request }: ConnectionContext) {
+   *   return !new URL(request.url).searchParams.has("sensor");
+   * }
+   */
   shouldSendProtocolMessages(_connection: Connection, _context: ConnectionContext): MaybePromise<boolean> {
     return true;
   }
 
-  /** Throw to refuse a change of state; nothing is changed then. */
+  /**
+   * Throw to refuse a change of state; nothing is changed then.
+   * @example
+   * validateStateChange(next: { votes: Record<string, number> }) {
+   *   if (Object.keys(next.votes).length > 100) throw new Error("At most 100 options");
+   * }
+   */
   validateStateChange(_next: State, _source: StateSource): void {}
 
+  /**
+   * Called after each change of the state, by the server or by a client.
+   * @example
+   * onStateChanged(next: { votes: Record<string, number> }, source: StateSource) {
+   *   if (source !== "server") console.log(source.id, "voted:", next.votes);
+   * }
+   */
   onStateChanged(_next: State, _source: StateSource): MaybePromise<void> {}
 
-  /** Decides over a client's access to a sub-agent: a Response refuses, a Request replaces, nothing lets it through. */
+  /**
+   * Decides over a client's access to a sub-agent: a Response refuses, a Request replaces, nothing lets it through.
+   * @example
+   * onBeforeSubAgent(_request: Request, child: AgentPathStep) {
+   *   if (!this.hasAgentToolRun(child.className, child.name)) return new Response("Not found", { status: 404 });
+   * }
+   */
   onBeforeSubAgent(_request: Request, _child: AgentPathStep): MaybePromise<Response | Request | void> {}
 
   // ── Storage and state ──

@@ -86,7 +86,11 @@ export abstract class ThinkCore<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends AgentBase<Env, State, Props> {
-  /** What clients may call. A class that overrides one of these lists it again. */
+  /**
+   * What clients may call, beside what the package lists. A class that overrides one of these lists it again.
+   * @example
+   * static callables = ["vote"];
+   */
   static callables: Callables = ["listBranches", "selectBranch"];
 
   /** For the compiler only: the names that are not of a user's class. */
@@ -284,8 +288,9 @@ export abstract class ThinkCore<
   /**
    * What a turn may do: everything (true), nothing (false), or a list of permissions. Asked once per turn.
    * @example
-   * authorizeTurn({ body }: TurnContext) {
-   *   return body?.["plan"] === "paid" || { allowed: true, grantedPermissions: ["orders:read"] };
+   * authorizeTurn() {
+   *   const user = getCurrentAgent().connection?.state as { role?: string } | null | undefined;
+   *   return user?.role === "admin" || { allowed: true, grantedPermissions: ["orders:read"] };
    * }
    */
   authorizeTurn(_context: TurnContext): MaybePromise<ActionAuthorizationDecision> {

@@ -24,26 +24,60 @@ import { renderAttachment } from "./render-attachment.ts";
 export class ActionMembers {
   static readonly changes = ["resolveActionLedger"] satisfies (keyof ActionMembers)[];
 
-  /** After this long without a sign of life, an action with an explicit key may run again; false: never. */
+  /**
+   * After this long without a sign of life, an action with an explicit key may run again; false: never.
+   * @example
+   * actionLedgerPendingRetryLeaseMs = 15 * 60_000;
+   */
   actionLedgerPendingRetryLeaseMs: number | false = 300_000;
 
-  /** How long the ledger of actions keeps its rows. */
+  /**
+   * How long the ledger of actions keeps its rows.
+   * @example
+   * actionLedgerRetention = { settledMs: 90 * 24 * 3_600_000 };
+   */
   actionLedgerRetention: ActionLedgerRetention = {};
 
-  /** How long a parked action waits for a human; false: for ever. */
+  /**
+   * How long a parked action waits for a human; false: for ever.
+   * @example
+   * actionPendingApprovalTtlMs = 24 * 3_600_000;
+   */
   actionPendingApprovalTtlMs: number | false = 30 * 24 * 3_600_000;
 
-  /** Server-side tools with a ledger, approvals and permissions; see `action()`. */
+  /**
+   * Server-side tools with a ledger, approvals and permissions; see `action()`.
+   * @example
+   * getActions(): ActionSet {
+   *   const inputSchema = z.object({ order: z.string() });
+   *   const execute = ({ order }: { order: string }) => this.refund(order);
+   *   return { refund: action({ description: "Refunds an order.", inputSchema, approval: true, execute }) };
+   * }
+   */
   getActions(): ActionSet {
     return {};
   }
 
-  /** Whether one call of an action may run. Default: what `authorizeTurn` granted covers what the action requires. */
+  /**
+   * Whether one call of an action may run. Default: what `authorizeTurn` granted covers what the action requires.
+   * @example
+   * authorizeAction(context: ActionAuthorizationContext) {
+   *   if (context.action === "refund" && this.isClosed) return { allowed: false, reason: "The shop is closed." };
+   *   return super.authorizeAction(context);
+   * }
+   */
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
     return authorizeByGrant(context);
   }
 
-  /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */
+  /**
+   * A reply attachment as text, for channels that deliver text. Nothing: it is left out.
+   * @example
+   * renderAttachment(attachment: ReplyAttachment) {
+   *   if (attachment.type === "chart") return `Chart: ${String(attachment["url"])}`;
+   *   return super.renderAttachment(attachment);
+   * }
+   */
   renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined> {
     return renderAttachment(attachment);
   }

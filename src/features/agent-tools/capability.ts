@@ -42,17 +42,36 @@ export const agentTools = capability({
 export class ChildRunMembers {
   static readonly changes = ["startAgentToolRun", "steerAgentToolRun"] satisfies (keyof ChildRunMembers)[];
 
-  /** The message that a run begins with. Default: a text as it is, anything else as JSON. */
+  /**
+   * The message that a run begins with. Default: a text as it is, anything else as JSON.
+   * @example
+   * formatAgentToolInput(input: unknown) {
+   *   return `Research this and name your sources: ${JSON.stringify(input)}`;
+   * }
+   */
   formatAgentToolInput(input: unknown): MaybePromise<string | UIMessage> {
     return inputText(input);
   }
 
-  /** What a parent gets as the run's output. Asked when its turn is over; undefined: the turn's structured output, if any. */
+  /**
+   * What a parent gets as the run's output. Asked when its turn is over; undefined: the turn's structured output, if
+   * any.
+   * @example
+   * getAgentToolOutput() {
+   *   return { sources: this.sources };
+   * }
+   */
   getAgentToolOutput(_runId: string): unknown {
     return undefined;
   }
 
-  /** What a parent's model reads of the run. Undefined: the text of its answer, or the output as text. */
+  /**
+   * What a parent's model reads of the run. Undefined: the text of its answer, or the output as text.
+   * @example
+   * getAgentToolSummary() {
+   *   return `Found ${this.sources.length} sources.`;
+   * }
+   */
   getAgentToolSummary(_runId: string, _output: unknown): MaybePromise<string | undefined> {
     return undefined;
   }

@@ -27,27 +27,51 @@ export class AgentToolsMembers {
     "cancelAgentTool"
   ] satisfies (keyof AgentToolsMembers)[];
 
-  /** Children that may work at the same time. A run above it waits, if `maxQueuedAgentTools` allows, or is an error. */
+  /**
+   * Children that may work at the same time. A run above it waits, if `maxQueuedAgentTools` allows, or is an error.
+   * @example
+   * maxConcurrentAgentTools = 4;
+   */
   maxConcurrentAgentTools: number = Infinity;
 
-  /** Runs that may wait for one of `maxConcurrentAgentTools` to end, in order. Default 0: none waits. */
+  /**
+   * Runs that may wait for one of `maxConcurrentAgentTools` to end, in order. Default 0: none waits.
+   * @example
+   * maxQueuedAgentTools = 100;
+   */
   maxQueuedAgentTools: number = 0;
 
   /**
    * A run is given up as "interrupted" when its child shows no sign of life for so long. Left alone it is 15 minutes, more
    * than a child's `chatStreamStallTimeoutMs`, and 2 minutes for a child that an earlier process started.
+   * @example
+   * agentToolNoProgressMs = 30 * 60_000;
    */
   agentToolNoProgressMs: number | undefined = undefined;
 
-  /** What is kept of runs that are over, with their children. Default: everything. */
+  /**
+   * What is kept of runs that are over, with their children. Default: everything.
+   * @example
+   * agentToolRetention = { maxRuns: 100 };
+   */
   agentToolRetention: AgentToolRetention = {};
 
-  /** Called before a child begins. A throw is the run's error, and the child does not begin. */
+  /**
+   * Called before a child begins. A throw is the run's error, and the child does not begin.
+   * @example
+   * onAgentToolStart({ agentType }: AgentToolRunInfo) {
+   *   if (agentType === "Buyer" && this.isClosed) throw new Error("The shop is closed.");
+   * }
+   */
   onAgentToolStart(_run: AgentToolRunInfo): MaybePromise<void> {}
 
   /**
    * Called when a run is over, once; once more by the next process, if this one dies before it has returned. The run's
    * caller waits for it, at most 15 minutes. A throw is logged.
+   * @example
+   * onAgentToolFinish({ agentType, runId }: AgentToolRunInfo, { status, error }: RunAgentToolResult) {
+   *   if (status === "error") console.error(`${agentType} ${runId} failed: ${error}`);
+   * }
    */
   onAgentToolFinish(_run: AgentToolRunInfo, _result: RunAgentToolResult): MaybePromise<void> {}
 

@@ -15,7 +15,13 @@ export class ApprovalMembers {
   static readonly changes = ["approveExecution", "rejectExecution"] satisfies (keyof ApprovalMembers)[];
   static readonly callables = ["pendingApprovals", "approveExecution", "rejectExecution"];
 
-  /** Whether the caller may decide over a parked action. Default: every caller that can reach the agent. */
+  /**
+   * Whether the caller may decide over a parked action. Default: every caller that can reach the agent.
+   * @example
+   * authorizeApproval({ by }: ApprovalAuthorizationContext) {
+   *   return by !== null || { allowed: false, reason: "Log in to decide." };
+   * }
+   */
   authorizeApproval(_context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
     return true;
   }

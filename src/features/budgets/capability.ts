@@ -29,7 +29,11 @@ export interface BudgetContext {
 }
 
 export class BudgetMembers {
-  /** What becomes of a model without a price under a budget in money. "allow": its calls cost nothing. */
+  /**
+   * What becomes of a model without a price under a budget in money. "allow": its calls cost nothing.
+   * @example
+   * budgetUnpricedModels = "allow" as const;
+   */
   budgetUnpricedModels: "refuse" | "allow" = "refuse";
 
   /**
@@ -38,7 +42,7 @@ export class BudgetMembers {
    *
    * @example
    * getBudgets({ connection }: BudgetContext): BudgetLimit[] {
-   *   const { user } = connection?.state as { user: string };
+   *   const user = (connection?.state as { user?: string } | null)?.user ?? "nobody";
    *   return [
    *     { per: "turn", limit: usd(0.5) },
    *     { per: { key: user, each: "day" }, limit: usd(2.5), then: "ask" }

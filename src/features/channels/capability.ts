@@ -105,7 +105,14 @@ export interface ApprovalOutcome {
 export class ChannelMembers {
   static readonly changes = ["deliverNotice", "decideCall"] satisfies (keyof ChannelMembers)[];
 
-  /** Lists the chat apps that this agent answers in; see `everthink/messengers`. Called once per start. */
+  /**
+   * Lists the chat apps that this agent answers in; see `everthink/messengers`. Called once per start.
+   * @example
+   * getMessengers() {
+   *   const { TELEGRAM_BOT_TOKEN: token, TELEGRAM_WEBHOOK_SECRET_TOKEN: secretToken } = this.env;
+   *   return defineMessengers({ telegram: telegramMessenger({ token, userName: "support_bot", secretToken }) });
+   * }
+   */
   getMessengers(): MessengerSet {
     return {};
   }
@@ -125,7 +132,13 @@ export class ChannelMembers {
     return false;
   }
 
-  /** Declares further surfaces, and what each changes about its turns. Called once per start. */
+  /**
+   * Declares further surfaces, and what each changes about its turns. Called once per start.
+   * @example
+   * configureChannels() {
+   *   return defineChannels({ web: { kind: "web", instructions: "Answer with headings and tables." } });
+   * }
+   */
   configureChannels(): ThinkChannels | Promise<ThinkChannels> {
     return {};
   }

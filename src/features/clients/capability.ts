@@ -10,12 +10,16 @@ export class PlainChatMembers {
   /**
    * Whether pages and programs that have the AI SDK alone may chat, over HTTP and WebSockets below `…/chat`. Left alone it
    * is on; over HTTP only for a class without an `onConnect` of its own, which no such request passes.
+   * @example
+   * plainChat = false;
    */
   plainChat: boolean | undefined = undefined;
 
   /**
    * Whether clients of the OpenAI API may chat, below `…/v1`: `chat/completions`, `responses` and `models`. Requests are
-   * let in by the route's `onBeforeRequest`, which also sees the API key; no `onConnect` is asked.
+   * let in by the route's `onBeforeRequest`, which must check the API key: no `onConnect` is asked.
+   * @example
+   * openAIEndpoint = true; // onBeforeRequest of the route checks the API key
    */
   openAIEndpoint = false;
 

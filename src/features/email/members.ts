@@ -14,6 +14,11 @@ export class EmailMembers {
   /**
    * Sends the mails of `sendEmail` and `replyToEmail` that name no binding. A field and no method, because the methods of a
    * class can be called over RPC.
+   * @example
+   * deliverEmail = async ({ secret: _secret, ...email }: OutgoingEmail) => {
+   *   const sent = await fetch("https://mail.example.com/send", { method: "POST", body: JSON.stringify(email) });
+   *   if (!sent.ok) throw new Error(`The mail was not sent: ${sent.status}`);
+   * };
    */
   deliverEmail: DeliverEmail | undefined = undefined;
 

@@ -28,7 +28,13 @@ export class ExecutionMembers {
     return executions.of(this).open()?.pendingExecutions(executionId) ?? [];
   }
 
-  /** What a human is shown about a call of executed code that waits. Default: its name and its arguments. */
+  /**
+   * What a human is shown about a call of executed code that waits. Default: its name and its arguments.
+   * @example
+   * describePausedExecution({ method }: PendingExecution) {
+   *   return method === "publish_note" ? { summary: "Publishes the note for everyone." } : undefined;
+   * }
+   */
   describePausedExecution(
     _pending: PendingExecution,
     _call: { readonly requestId: string; readonly toolCallId: string }

@@ -6,13 +6,21 @@ import type { ExtensionConfig, ExtensionManager } from "./manager.ts";
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 
 export class ExtensionMembers {
-  /** The `worker_loaders` binding. Without it the agent has no extensions. */
+  /**
+   * The `worker_loaders` binding. Without it the agent has no extensions.
+   * @example
+   * extensionLoader = this.env.LOADER;
+   */
   extensionLoader: IsolateLoader | undefined = undefined;
 
   /** Loads and unloads extensions while the agent runs. Made at the start of an agent with `extensionLoader`. */
   extensionManager: ExtensionManager | undefined = undefined;
 
-  /** Milliseconds that one hook of an extension may take. */
+  /**
+   * Milliseconds that one hook of an extension may take.
+   * @example
+   * hookTimeout = 10_000;
+   */
   hookTimeout = 5_000;
 
   /**

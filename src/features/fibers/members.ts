@@ -17,7 +17,16 @@ import type {
 } from "./fibers.ts";
 
 export class FiberMembers {
-  /** Called for a fiber that a restart has cut off. See `runFiber`. */
+  /**
+   * Called for a fiber that a restart has cut off. See `runFiber`.
+   * @example
+   * async onFiberRecovered({ name, snapshot }: FiberRecoveryContext) {
+   *   if (name !== "import") return;
+   *   const next = (snapshot as number | null) ?? 0; // null: cut off before its first checkpoint
+   *   await this.runFiber("import", (fiber) => this.importFrom(next, fiber.stash));
+   *   return { status: "completed" as const };
+   * }
+   */
   onFiberRecovered(context: FiberRecoveryContext): MaybePromise<FiberRecoveryResult | void> {
     console.warn(
       `Fiber "${context.name}" of ${this.constructor.name} was interrupted; override onFiberRecovered() to resume it.`

@@ -34,10 +34,18 @@ export class InspectionMembers {
   /**
    * Whether requests that `authorizeInspection` lets in for "act" may take part: ask the agent, stop it, run its tools by hand.
    * "development": under `everthink dev`, from the same machine.
+   * @example
+   * inspectionActs = "never" as const;
    */
   inspectionActs: "development" | "always" | "never" = "development";
 
-  /** Models that "try again with changes" offers beside `getModel()`, by name. */
+  /**
+   * Models that "try again with changes" offers beside `getModel()`, by name.
+   * @example
+   * inspectionModels() {
+   *   return { small: openai("gpt-5-mini"), large: openai("gpt-5") };
+   * }
+   */
   inspectionModels(): Readonly<Record<string, LanguageModel>> {
     return {};
   }

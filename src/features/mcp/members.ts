@@ -13,10 +13,18 @@ export class McpMembers {
   /**
    * Sends a request to an MCP server or its login, after the address was checked: for proxies and service bindings. A
    * field and no method, because the methods of a class can be called over RPC.
+   * @example
+   * mcpFetch = (url: string | URL, init?: RequestInit) => this.env.PROXY.fetch(url, init);
    */
   mcpFetch: (url: string | URL, init?: RequestInit) => Promise<Response> = (url, init) => fetch(url, init);
 
-  /** Where registrations and tokens for an MCP server's login are kept; undefined: in the agent's own storage. */
+  /**
+   * Where registrations and tokens for an MCP server's login are kept; undefined: in the agent's own storage.
+   * @example
+   * createMcpOAuthProvider(callbackUrl: string) {
+   *   return vaultProvider(this.name, callbackUrl); // an OAuthClientProvider of yours
+   * }
+   */
   createMcpOAuthProvider(_callbackUrl: string): McpOAuthProvider | undefined {
     return undefined;
   }

@@ -6,7 +6,11 @@ import { ModelsFeature } from "./feature.ts";
 import type { ModelFailureContext, ModelFailureDecision, ModelFallbackOptions } from "./settings.ts";
 
 export class ModelsMembers {
-  /** How the models of a list stand in for each other. */
+  /**
+   * How the models of a list stand in for each other.
+   * @example
+   * modelFallback = { hedgeAfterMs: 4_000, sendModels: true };
+   */
   modelFallback: ModelFallbackOptions = {};
 
   /**
@@ -23,7 +27,13 @@ export class ModelsMembers {
     return [];
   }
 
-  /** Called when a model of a list has failed, within 10 seconds: what it returns takes the place of `decision`. */
+  /**
+   * Called when a model of a list has failed, within 10 seconds: what it returns takes the place of `decision`.
+   * @example
+   * onModelFailure({ classification, decision }: ModelFailureContext) {
+   *   return classification === "context_overflow" ? { action: "fail" as const } : decision;
+   * }
+   */
   onModelFailure(_context: ModelFailureContext): MaybePromise<ModelFailureDecision | void> {}
 }
 

@@ -6,12 +6,24 @@ import type { SkillScriptRunner } from "./scripts/script.ts";
 import type { SkillSource } from "./skill.ts";
 
 export class SkillsMembers {
-  /** Lists the sources of the agent's skills, in order of precedence. Called once per start, before the first turn. */
+  /**
+   * Lists the sources of the agent's skills, in order of precedence. Called once per start, before the first turn.
+   * @example
+   * getSkills() {
+   *   return [skills.r2(this.env.SKILLS_BUCKET, { prefix: "skills/" })];
+   * }
+   */
   getSkills(): readonly SkillSource[] | Promise<readonly SkillSource[]> {
     return [];
   }
 
-  /** Gives what runs scripts of skills; null: the model cannot run any. See `skills.runner`. */
+  /**
+   * Gives what runs scripts of skills; null: the model cannot run any. See `skills.runner`.
+   * @example
+   * getSkillScriptRunner() {
+   *   return skills.runner({ workspaceInstance: this.workspace });
+   * }
+   */
   getSkillScriptRunner(): SkillScriptRunner | null {
     return null;
   }

@@ -90,7 +90,13 @@ export class SteeringMembers {
     return steering.of(this).stopAfterStep(requestId);
   }
 
-  /** Called before a steer or a follow-up is accepted, within 10 seconds. A throw refuses it. */
+  /**
+   * Called before a steer or a follow-up is accepted, within 10 seconds. A throw refuses it.
+   * @example
+   * onSteer({ kind }: SteerContext): SteerDecision | void {
+   *   if (kind === "steer" && this.isPublishing) return { action: "accept", kind: "follow-up" };
+   * }
+   */
   protected onSteer(_context: SteerContext): MaybePromise<SteerDecision | void> {}
 }
 

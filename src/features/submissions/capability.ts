@@ -20,7 +20,11 @@ export class SubmissionMembers {
     "deleteSubmissions"
   ] satisfies (keyof SubmissionMembers)[];
 
-  /** How long ended submissions are kept, looked at when the agent starts. Default: until they are deleted. */
+  /**
+   * How long ended submissions are kept, looked at when the agent starts. Default: until they are deleted.
+   * @example
+   * submissionRetentionMs = 7 * 24 * 3_600_000;
+   */
   submissionRetentionMs: number | undefined = undefined;
 
   /**
@@ -83,6 +87,10 @@ export class SubmissionMembers {
   /**
    * Called with each change of a submission's status, in order, at most 10 seconds are waited for it. A throw is logged and
    * changes nothing. A call that a crash prevented or cut off is made after the restart: each is made at least once.
+   * @example
+   * onSubmissionStatus({ submissionId, status }: ThinkSubmissionInspection) {
+   *   if (status === "error") console.error(`Submission ${submissionId} failed.`);
+   * }
    */
   protected onSubmissionStatus(_submission: ThinkSubmissionInspection): void | Promise<void> {}
 }

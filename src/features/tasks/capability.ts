@@ -27,7 +27,13 @@ export class ScheduledTaskMembers {
     return {};
   }
 
-  /** For schedules by the clock that name no timezone, as an IANA name. */
+  /**
+   * For schedules by the clock that name no timezone, as an IANA name.
+   * @example
+   * getDefaultTimezone() {
+   *   return "Europe/London";
+   * }
+   */
   getDefaultTimezone(): MaybePromise<string | undefined> {
     return undefined;
   }

@@ -8,13 +8,40 @@ import type { WorkflowInfo } from "./workflow-table.ts";
 import type { RunWorkflowOptions, WorkflowEventInput } from "./workflows.ts";
 
 export class WorkflowMembers {
-  /** Called with a report of a workflow this agent started; one that throws is made again. `workflowName` is its binding. */
+  /**
+   * Called with a report of a workflow this agent started; one that throws is made again. `workflowName` is its binding.
+   * @example
+   * onWorkflowProgress(_workflowName: string, workflowId: string, progress: unknown) {
+   *   this.broadcast(JSON.stringify({ type: "progress", workflowId, progress }));
+   * }
+   */
   onWorkflowProgress(_workflowName: string, _workflowId: string, _progress: unknown): MaybePromise<void> {}
 
+  /**
+   * Called with what a workflow that this agent started has returned, or reported with `reportComplete`.
+   * @example
+   * onWorkflowComplete(_workflowName: string, workflowId: string, result?: unknown) {
+   *   this.broadcast(JSON.stringify({ type: "imported", workflowId, result }));
+   * }
+   */
   onWorkflowComplete(_workflowName: string, _workflowId: string, _result?: unknown): MaybePromise<void> {}
 
+  /**
+   * Called with the message of the error that ended a workflow this agent started.
+   * @example
+   * onWorkflowError(workflowName: string, workflowId: string, error: string) {
+   *   console.error(`${workflowName} ${workflowId} failed: ${error}`);
+   * }
+   */
   onWorkflowError(_workflowName: string, _workflowId: string, _error: string): MaybePromise<void> {}
 
+  /**
+   * Called with an event that a workflow this agent started has sent with `sendEvent`.
+   * @example
+   * onWorkflowEvent(_workflowName: string, workflowId: string, event: unknown) {
+   *   this.broadcast(JSON.stringify({ type: "event", workflowId, event }));
+   * }
+   */
   onWorkflowEvent(_workflowName: string, _workflowId: string, _event: unknown): MaybePromise<void> {}
 
   /** Starts a workflow that reports back to this agent; returns its id. */

@@ -9,21 +9,36 @@ import { Workspace } from "./workspace.ts";
 import type { WorkspaceLike } from "./workspace-like.ts";
 
 export class WorkspaceMembers {
-  /** The agent's files. A class overrides it to add R2, or to use files of another place. */
+  /**
+   * The agent's files. A class overrides it to add R2, or to use files of another place.
+   * @example
+   * workspace = new Workspace({ sql: this.ctx.storage.sql, r2: this.env.FILES, name: () => this.name });
+   */
   workspace: WorkspaceLike;
 
-  /** Whether the model has `read, write, edit, list, find, grep, delete` and `bash` over `workspace`. */
+  /**
+   * Whether the model has `read, write, edit, list, find, grep, delete` and `bash` over `workspace`.
+   * @example
+   * workspaceTools = false;
+   */
   workspaceTools = true;
 
   /**
    * Whether the model has `bash`, which needs the package just-bash. True: if that is installed. With options it must be:
    * otherwise turns fail and the error names the package.
+   * @example
+   * workspaceBash = { timeout: 10_000 };
    */
   workspaceBash: boolean | BashOptions = true;
 
   /**
    * Whether a request may read or write a file over HTTP, at `…/workspace/<path>`. Without an override there is no such
    * address.
+   * @example
+   * authorizeWorkspace({ action, path, request }: WorkspaceAccess) {
+   *   const isOwner = hasBearerToken(request, this.env.OWNER_TOKEN);
+   *   return isOwner || (action === "read" && path.startsWith("/public/"));
+   * }
    */
   authorizeWorkspace(_access: WorkspaceAccess): boolean | Promise<boolean> {
     return false;
