@@ -267,6 +267,8 @@ describe("everthink serve", () => {
 
   test("says what is missing in a project without a build, and in one without workerd", async () => {
     const bare = new ServedProject();
+    expect(await refusal(bare.serve())).toContain("is no everthink project");
+    bare.put({ "wrangler.jsonc": "{}" });
     expect(await refusal(bare.serve())).toContain("There is no build here");
     bare.put({ "worker.js": "export default { fetch: () => new Response('hi') };" });
     expect(await refusal(bare.serve(["worker.js"]))).toBe(
