@@ -89,7 +89,8 @@ export function createLogin<Env>(options: LoginOptions<Env> = {}): Login<Env> {
 }
 
 /**
- * Who sent a request that reached an agent: the name that `login.fetch` verified. Undefined without a login.
+ * Who sent a request that reached an agent: the name that `login.fetch` verified, or undefined. Only for Workers whose requests pass
+ * `createLogin().fetch`: it removes the header that says so from what clients send. Without it anybody could be anybody.
  *
  * @example
  * override onConnect(connection: Connection, { request }: ConnectionContext) {
