@@ -2,7 +2,7 @@
 // an approval, a power cut in the middle of an answer, its test, its build, served, and a deployment that uploads nothing. CI
 // plays one starter; `npm run first-day` plays all and writes the times into docs/performance.md.
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -87,7 +87,9 @@ test.each(isWhole ? STARTERS : [PLAYED])(
   "the first ten minutes with %s",
   async (name) => {
     model = await FakeCompatible.start();
-    const folder = join(packed.directory, name);
+    // An attempt that failed leaves its project behind.
+    const place = mkdtempSync(join(packed.directory, "try-"));
+    const folder = join(place, name);
     const times = new Map<string, number>();
     let last = performance.now();
     const done = (step: string) => {
@@ -98,7 +100,7 @@ test.each(isWhole ? STARTERS : [PLAYED])(
     const asked = ["--model", "compatible", "--model-url", model.url, "--model-name", MODEL, "--key-var", "MY_KEY"];
     const init = [command, "init", name, "--template", name, "--no-install", "--yes", ...asked];
     // The key was checked with one call to the server.
-    expect(await ends(packed.directory, init, { MY_KEY: KEY })).toContain("The server answers, and has the model.");
+    expect(await ends(place, init, { MY_KEY: KEY })).toContain("The server answers, and has the model.");
     done("made");
 
     let server = start(folder, [command, "dev", "--port", "0"]);

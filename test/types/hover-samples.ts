@@ -161,7 +161,7 @@ export class AgentSample extends Think<Env, { votes: Record<string, number> }> {
   isClosed = false;
   isPublishing = false;
   sources: string[] = [];
-  declare importFrom: (page: number, stash: (data: unknown) => void) => Promise<void>;
+  declare copyFrom: (page: number, stash: (data: unknown) => void) => Promise<void>;
   declare ownTools: () => ToolSet;
   declare poll: () => void;
   declare refund: (order: string) => string;
@@ -224,9 +224,9 @@ export class AgentSample extends Think<Env, { votes: Record<string, number> }> {
     if (!sent.ok) throw new Error(`The mail was not sent: ${sent.status}`);
   };
   override async onFiberRecovered({ name, snapshot }: FiberRecoveryContext) {
-    if (name !== "import") return;
+    if (name !== "copy") return;
     const next = (snapshot as number | null) ?? 0; // null: cut off before its first checkpoint
-    await this.runFiber("import", (fiber) => this.importFrom(next, fiber.stash));
+    await this.runFiber("copy", (fiber) => this.copyFrom(next, fiber.stash));
     return { status: "completed" as const };
   }
   override mcpFetch = (url: string | URL, init?: RequestInit) => this.env.PROXY.fetch(url, init);

@@ -21,9 +21,9 @@ export class FiberMembers {
    * Called for a fiber that a restart has cut off. See `runFiber`.
    * @example
    * async onFiberRecovered({ name, snapshot }: FiberRecoveryContext) {
-   *   if (name !== "import") return;
+   *   if (name !== "copy") return;
    *   const next = (snapshot as number | null) ?? 0; // null: cut off before its first checkpoint
-   *   await this.runFiber("import", (fiber) => this.importFrom(next, fiber.stash));
+   *   await this.runFiber("copy", (fiber) => this.copyFrom(next, fiber.stash));
    *   return { status: "completed" as const };
    * }
    */
