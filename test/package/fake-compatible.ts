@@ -43,7 +43,9 @@ export class FakeCompatible {
   }
 
   #answer({ messages, tools = [] }: Asked, response: ServerResponse): void {
-    const question = textIn(messages.findLast(({ role }) => role === "user")?.content);
+    const asked = messages.filter(({ role }) => role === "user").map(({ content }) => textIn(content));
+    // After a kill the answer is asked for from its start, or, if some of it was stored, from there on.
+    const question = asked.findLast((text) => !text.startsWith("Continue your previous response")) ?? "";
     const isAfterTool = messages.at(-1)?.role === "tool";
     response.writeHead(200, { "content-type": "text/event-stream" });
     const send = (delta: object, finish: string | null = null) =>
